@@ -1,0 +1,141 @@
+"""Checks of what users hand in. Every message says what was expected, what came, and what to do."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from askwho.exceptions import InvalidInputError
+
+
+def one_of(value: object, name: str, options: Collection[str]) -> None:
+    """Raise unless `value` is one of the words in `options`."""
+    if not (isinstance(value, str) and value in options):
+        words = ", ".join(repr(option) for option in options)
+        raise InvalidInputError(f"`{name}` must be one of {words}, got {value!r}.")
+
+
+def finite_number(value: float, name: str, *, minimum: float | None = None) -> float:
+    """Return `value` as a float, raising unless it is finite and at least `minimum`."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"`{name}` must be a number, got {value!r}.") from None
+    if not np.isfinite(number) or (minimum is not None and number < minimum):
+        bound = "" if minimum is None else f" of at least {minimum:g}"
+        raise InvalidInputError(f"`{name}` must be a finite number{bound}, got {value!r}.")
+    return number
+
+
+def numeric(values: ArrayLike, name: str) -> np.ndarray:
+    """Return `values` as a float64 array, or say that they are not numbers."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"`{name}` must hold numbers, got {_kind_of(values)}: encode text and categories first."
+        ) from None
+
+
+def table(values: ArrayLike, name: str, *, allow_nan: bool = False) -> np.ndarray:
+    """Return `values` as a float64 array (n, columns) without NaN or infinity; `allow_nan` lets NaN pass."""
+    array = numeric(values, name)
+    if array.ndim != 2:
+        raise InvalidInputError(f"`{name}` must have two axes (queries, columns), got shape {array.shape}.")
+    if array.size == 0:
+        raise InvalidInputError(f"`{name}` must not be empty, got shape {array.shape}: there is no query in it.")
+    bad = np.isinf(array) if allow_nan else ~np.isfinite(array)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise InvalidInputError(
+            f"`{name}` must be finite, got {array[row, column]} at row {row}, column {column} "
+            f"({int(bad.sum())} such cells): fill or drop them first."
+        )
+    return array
+
+
+def nonnegative(array: np.ndarray, name: str) -> np.ndarray:
+    """Return `array`, raising where an entry is below zero."""
+    if (array < 0).any():
+        where = tuple(int(i) for i in np.argwhere(array < 0)[0])
+        raise InvalidInputError(f"`{name}` must not be below zero, got {array[where]} at index {where}.")
+    return array
+
+
+def same_shape(array: np.ndarray, name: str, expected: tuple[int, ...], why: str) -> None:
+    """Raise unless `array` has the shape that `why` explains."""
+    if array.shape != expected:
+        raise InvalidInputError(f"`{name}` must have shape {expected}, got {array.shape}: {why}.")
+
+
+def cardinalities(k: ArrayLike, n: int, size: int) -> np.ndarray:
+    """Return k as an integer array (n,), every entry between 1 and `size`."""
+    array = np.asarray(k)
+    if array.dtype.kind not in "iu":
+        raise InvalidInputError(f"`k` must hold whole numbers, got {_kind_of(array)}.")
+    if array.ndim == 0:
+        array = np.broadcast_to(array, (n,))
+    same_shape(array, "k", (n,), "one number for all queries, or one for each")
+    outside = (array < 1) | (array > size)
+    if outside.any():
+        raise InvalidInputError(
+            f"`k` must be between 1 and {size}, got {array[outside][0]}: the panel has {size} entities."
+        )
+    return array.astype(np.intp)
+
+
+def unique_names(names: Sequence[str], what: str) -> None:
+    """Raise where a name is not a non-empty string or occurs twice."""
+    for name in names:
+        if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInputError(f"{what} must be named by non-empty strings, got {name!r}.")
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InvalidInputError(f"{what} must have different names, got {_listing(repeated)} more than once.")
+
+
+def columns(given: Sequence[Any], expected: Sequence[str], name: str) -> None:
+    """Raise unless a table's columns are exactly the expected ones, in their order."""
+    if list(given) == list(expected):
+        return
+    missing = [column for column in expected if column not in given]
+    extra = [str(column) for column in given if column not in expected]
+    if missing:
+        raise InvalidInputError(f"`{name}` must have a column for every entity, missing: {_listing(missing)}.")
+    if extra:
+        raise InvalidInputError(
+            f"`{name}` must have one column an entity, got also: {_listing(extra)}. Select columns first."
+        )
+    raise InvalidInputError(
+        f"`{name}` must have its columns in the panel's order ({_listing(expected)}), "
+        f"got {_listing([str(column) for column in given])}. Reorder them first."
+    )
+
+
+def known_labels(labels: Iterable[Any], known: Sequence[Any], name: str) -> None:
+    """Raise where a label is not among the known ones."""
+    unseen = sorted({str(label) for label in set(labels) - set(known)})
+    if unseen:
+        raise InvalidInputError(
+            f"`{name}` must hold only labels of the panel ({_listing(list(map(str, known)))}), "
+            f"got {_listing(unseen)}: a label unseen in training cannot be scored."
+        )
+
+
+def two_classes(labels: Sequence[Any], name: str) -> None:
+    """Raise unless there are two labels or more to tell apart."""
+    if len(labels) < 2:
+        raise InvalidInputError(
+            f"`{name}` must hold at least two classes, got {list(labels)!r}: there is nothing to decide."
+        )
+
+
+def _listing(words: Sequence[str], most: int = 6) -> str:
+    shown = ", ".join(repr(word) for word in words[:most])
+    return shown if len(words) <= most else f"{shown} and {len(words) - most} more"
+
+
+def _kind_of(values: ArrayLike) -> str:
+    array = np.asarray(values)
+    return f"an array of {array.dtype} with shape {array.shape}"

@@ -1,0 +1,119 @@
+"""Votes: the answer with the most weight behind it, for committees of every size at once."""
+
+from typing import get_args
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from askwho import _validation as check
+from askwho._types import Ties
+from askwho.aggregation._committee import Committee, Verdicts
+from askwho.aggregation._weights import log_odds_weights, softmax_weights
+
+# Rows are counted in blocks, so that the tallies (rows × answers) stay in the processor's cache.
+_BLOCK_CELLS = 1 << 17
+
+
+def vote(committee: Committee, weights: Float[np.ndarray, "n K"], *, ties: Ties = "rank") -> Verdicts:
+    """Return the answer with the largest summed weight, for every prefix of the committee.
+
+    Args:
+        committee: members in rank order.
+        weights: shape (n, K); the weight of a member without an answer is ignored.
+        ties: `"rank"`, to the answer whose best-ranked supporter stands highest; `"index"`, to the smallest answer
+            (the paper's rule).
+    """
+    check.one_of(ties, "ties", get_args(Ties))
+    voted = committee.voted
+    # Where everybody has an answer of his own there can be as many answers as cells: number them row by row then.
+    codes = committee.codes if len(committee.classes) <= 4 * voted.shape[1] + 64 else None
+    winners = np.empty(voted.shape, dtype=np.int64)
+    step = max(1, _BLOCK_CELLS // (4 * voted.shape[1] + 64))
+    for start in range(0, len(voted), step):
+        rows = slice(start, start + step)
+        local, names = _row_codes(committee.codes[rows], voted[rows]) if codes is None else (codes[rows], None)
+        leaders = _leaders(local, voted[rows], weights[rows], ties)
+        winners[rows] = leaders if names is None else np.take_along_axis(names, leaders, axis=1)
+    decided = np.logical_or.accumulate(voted, axis=1)
+    values = committee.classes[np.where(decided, winners, 0)] if len(committee.classes) else committee.answers
+    return Verdicts(values=values, decided=decided)
+
+
+def majority(committee: Committee, *, ties: Ties = "rank") -> Verdicts:
+    """Return the most frequent answer of every prefix (paper, Appendix A.13, d_maj)."""
+    return vote(committee, np.ones(committee.order.shape), ties=ties)
+
+
+def weighted_vote(committee: Committee, *, ties: Ties = "rank") -> Verdicts:
+    """Return the answer with the largest softmax weight of scores (paper, Appendix A.13, d_w-vl)."""
+    return vote(committee, softmax_weights(committee), ties=ties)
+
+
+def log_odds_vote(committee: Committee, *, ties: Ties = "rank", n_classes: int | None = None) -> Verdicts:
+    """Return the answer with the largest log-odds, from the members' expected errors.
+
+    Args:
+        committee: with expected errors in [0, 1].
+        ties: as in `vote`.
+        n_classes: among how many answers a wrong one is spread; all that were ever given, unless said.
+    """
+    count = max(2, len(committee.classes)) if n_classes is None else n_classes
+    return vote(committee, log_odds_weights(committee, n_classes=count), ties=ties)
+
+
+def _leaders(
+    codes: Int[np.ndarray, "b K"], voted: np.ndarray, weights: np.ndarray, ties: Ties
+) -> Int[np.ndarray, "b K"]:
+    """The leading code after each member.
+
+    A member can only lift its own answer, so the leader is the old one or the answer just given: one comparison a
+    member. That fails when a member's weight is negative; then all answers given so far are compared.
+    """
+    count, size = codes.shape
+    rows = np.arange(count)
+    n_codes = int(codes.max()) + 1
+    tally = np.zeros(count * n_codes)
+    # The rank that first gave an answer decides ties by rank; by index, the code itself does.
+    first = np.full(count * n_codes, size)
+    at = rows * n_codes
+    leader = np.zeros(count, dtype=np.int64)
+    best = np.full(count, -np.inf)
+    leaders = np.empty((count, size), dtype=np.int64)
+    any_negative = bool((weights < 0).any())
+    for r in range(size):
+        code, speaks = codes[:, r], voted[:, r]
+        cell = at + code
+        summed = tally[cell] + np.where(speaks, weights[:, r], 0.0)
+        tally[cell] = summed
+        first[cell] = np.where(speaks, np.minimum(first[cell], r), first[cell])
+        if any_negative:
+            leader = _argmax(tally.reshape(count, n_codes), first.reshape(count, n_codes), size, ties)
+        else:
+            earlier = first[cell] < first[at + leader] if ties == "rank" else code < leader
+            wins = speaks & ((summed > best) | ((summed == best) & earlier))
+            leader = np.where(wins, code, leader)
+            best = np.where(wins, summed, best)
+        leaders[:, r] = leader
+    return leaders
+
+
+def _argmax(tally: np.ndarray, first: np.ndarray, size: int, ties: Ties) -> np.ndarray:
+    """The best code among those given, ties by first supporter or by code."""
+    given = np.where(first < size, tally, -np.inf)
+    if ties == "index":
+        return given.argmax(axis=1)
+    level = given == given.max(axis=1, keepdims=True)
+    return np.where(level, first, size + 1).argmin(axis=1)
+
+
+def _row_codes(codes: np.ndarray, voted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number each row's own answers from 0 in their sorted order; `names` leads back to the given codes."""
+    silent_last = np.where(voted, codes, np.iinfo(np.int64).max)
+    order = np.argsort(silent_last, axis=1, kind="stable")
+    ascending = np.take_along_axis(silent_last, order, axis=1)
+    places = np.zeros_like(ascending)
+    places[:, 1:] = np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1)
+    local, names = np.zeros_like(ascending), np.zeros_like(ascending)
+    np.put_along_axis(local, order, places, axis=1)
+    np.put_along_axis(names, places, ascending, axis=1)
+    return np.where(voted, local, 0), names

@@ -1,0 +1,48 @@
+"""How much each member of a committee weighs."""
+
+import numpy as np
+from jaxtyping import Float
+
+from askwho import _validation as check
+from askwho.aggregation._committee import Committee
+
+# exp(-700) is the smallest share that float64 can still divide by: a weight is tiny there, never zero.
+_WIDEST_GAP = 700.0
+
+
+def softmax_weights(committee: Committee) -> Float[np.ndarray, "n K"]:
+    """Return w_j ∝ exp(π(x, j)) (paper, Appendix A.13), 1 for the best-scored member that answered.
+
+    Sums over members are left to the aggregation, which renormalises over those that answered.
+    """
+    voted = committee.voted
+    best = np.max(committee.scores, axis=1, keepdims=True, where=voted, initial=-np.inf)
+    gap = np.where(voted, committee.scores, 0.0) - np.where(np.isfinite(best), best, 0.0)
+    return np.where(voted, np.exp(np.maximum(gap, -_WIDEST_GAP)), 0.0)
+
+
+def log_odds_weights(committee: Committee, *, n_classes: int = 2, margin: float = 1e-6) -> Float[np.ndarray, "n K"]:
+    """Return log((1 − e)(C − 1)/e) for expected errors e: the weights of naive Bayes with even confusions.
+
+    A member that is wrong more often than chance weighs below zero.
+
+    Args:
+        committee: with expected errors in [0, 1].
+        n_classes: C, among how many answers a wrong one is spread.
+        margin: expected errors are kept this far from 0 and from 1, so that nobody is infinitely sure.
+    """
+    errors = np.clip(committee.known_errors(), margin, 1.0 - margin)
+    check.finite_number(n_classes, "n_classes", minimum=2)
+    return np.where(committee.voted, np.log((1.0 - errors) / errors) + np.log(n_classes - 1.0), 0.0)
+
+
+def inverse_error_weights(committee: Committee, *, margin: float = 1e-6) -> Float[np.ndarray, "n K"]:
+    """Return 1/e for expected squared errors e: the best weights for members whose errors are independent.
+
+    Args:
+        committee: with expected squared errors.
+        margin: expected errors below this share of the largest count as that much, so that no weight is infinite.
+    """
+    errors = committee.known_errors()
+    floor = margin * float(errors.max()) or 1.0
+    return np.where(committee.voted, 1.0 / np.maximum(errors, floor), 0.0)

@@ -1,0 +1,188 @@
+"""From answers to errors, and from errors to the costs that the paper's losses weigh."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from askwho import _validation as check
+from askwho._types import FloatTable
+from askwho.answers import Answers, Cell, Nulls, is_null, null_state
+from askwho.exceptions import InvalidInputError
+from askwho.panel import Panel
+from askwho.selection import fees_table
+
+ErrorFunction = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""A task error ψ, elementwise: answers and truths of one shape in, errors of at least 0 out."""
+
+
+def zero_one(answers: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return 1 where the answer is not the truth, else 0."""
+    return (answers != truth).astype(np.float64)
+
+
+def absolute(answers: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return |answer − truth|."""
+    return np.abs(answers - truth)
+
+
+def squared(answers: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return (answer − truth)²."""
+    return np.square(answers - truth)
+
+
+def smooth_l1(answers: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return half the squared difference up to 1, and the absolute difference less a half beyond."""
+    gap = np.abs(answers - truth)
+    return np.where(gap < 1, 0.5 * gap * gap, gap - 0.5)
+
+
+ERRORS: Mapping[str, ErrorFunction] = {
+    "zero-one": zero_one,
+    "absolute": absolute,
+    "squared": squared,
+    "smooth-l1": smooth_l1,
+}
+"""The task errors by name."""
+
+
+def error_function(error: str | ErrorFunction) -> ErrorFunction:
+    """Return the task error of that name, or the user's own function unchanged."""
+    if callable(error):
+        return error
+    check.one_of(error, "error", ERRORS)
+    return ERRORS[error]
+
+
+def task_errors(
+    answers: Answers, truth: ArrayLike, *, panel: Panel, error: str | ErrorFunction = "zero-one"
+) -> FloatTable:
+    """Return ψ(â_j(x), z) for each query and entity, shape (n, |A|); NaN where an entity was not asked.
+
+    An unusable answer costs 1 under the zero-one error, and else the panel's worst recorded error. The error of
+    abstaining is 1 for every query: its `error_weight` is its price.
+
+    Args:
+        answers: what the entities said.
+        truth: shape (n,).
+        panel: who they are.
+        error: a name in `ERRORS`, or a function of answers and truths, elementwise.
+
+    >>> panel = Panel.two_stage(["a"])
+    >>> task_errors(Answers.from_table([[2, 5], [3, None]], panel), [2, 3], panel=panel)
+    array([[ 0.,  1.],
+           [ 0., nan]])
+    """
+    right = truth_column(truth, answers, panel)
+    check.same_shape(answers.values, "answers", (len(right), len(panel)), "one column for each entity of the panel")
+    answered = answers.states == Cell.ANSWERED
+    errors = np.full(answered.shape, np.nan)
+    errors[answered] = elementwise_error(
+        answers.values[answered], np.broadcast_to(right[:, None], answered.shape)[answered], error
+    )
+    failed = (answers.states == Cell.NO_ANSWER) & ~panel.is_kind("reject")
+    errors[failed] = worst_error(errors, error)
+    errors[:, panel.is_kind("reject")] = 1.0
+    return errors
+
+
+def elementwise_error(answers: np.ndarray, truth: np.ndarray, error: str | ErrorFunction) -> np.ndarray:
+    """Return the errors of answers, checked to be finite numbers of at least 0."""
+    function = error_function(error)
+    if error != "zero-one" and isinstance(error, str):
+        answers, truth = check.numeric(answers, "answers"), check.numeric(truth, "truth")
+    errors = check.numeric(function(answers, truth), "error")
+    check.same_shape(errors, "error", answers.shape, "the error function must work elementwise")
+    if not np.isfinite(errors).all():
+        raise InvalidInputError("`error` must give finite numbers: an answer or the truth is infinite or NaN.")
+    return check.nonnegative(errors, "error")
+
+
+def worst_error(errors: np.ndarray, error: str | ErrorFunction) -> float:
+    """Return what an unusable answer costs: 1 under the zero-one error, else the worst error recorded."""
+    recorded = errors[~np.isnan(errors)]
+    return 1.0 if error == "zero-one" or recorded.size == 0 else float(recorded.max())
+
+
+def truth_column(truth: ArrayLike, answers: Answers, panel: Panel) -> np.ndarray:
+    """Return the truth as an array (n,) without nulls, of the answers' type, its labels known to the panel."""
+    array = np.asarray(truth)
+    check.same_shape(array, "truth", (len(answers),), "one truth for each row of answers")
+    if is_null(array).any() or (array.dtype.kind == "f" and np.isinf(array).any()):
+        raise InvalidInputError("`truth` must hold no nulls and be finite: drop those rows first.")
+    kinds = [np.array(values.tolist()[:1]).dtype.kind in "US" for values in (array, answers.values[0])]
+    if kinds[0] != kinds[1]:
+        raise InvalidInputError(
+            f"`truth` must be of the answers' type, got {array.dtype} for answers of {answers.values.dtype}: "
+            "1 and '1' would never agree. Convert one of them first."
+        )
+    if panel.labels:
+        check.known_labels(array.tolist(), panel.labels, "truth")
+    return array
+
+
+def errors_from_grades(
+    grades: ArrayLike, *, panel: Panel, nulls: Nulls | Mapping[str, Nulls] = "not-asked"
+) -> FloatTable:
+    """Return 1 − grade, shape (n, |A|), for logs that hold grades in [0, 1] and no truth.
+
+    Args:
+        grades: shape (n, |A|), 1 = right; NaN as `nulls` says: not asked (NaN), or no answer (an error of 1).
+        panel: who was graded.
+        nulls: what an empty cell means, for all entities or by name.
+    """
+    table = check.table(grades, "grades", allow_nan=True)
+    check.same_shape(table, "grades", (len(table), len(panel)), "one column for each entity of the panel")
+    outside = (table < 0) | (table > 1)
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
+        raise InvalidInputError(
+            f"`grades` must be between 0 and 1, got {table[row, column]} at row {row}, column {column}."
+        )
+    errors = 1.0 - table
+    for j, name in enumerate(panel.names):
+        if null_state(nulls, name) is Cell.NO_ANSWER:
+            errors[np.isnan(errors[:, j]), j] = 1.0
+    return errors
+
+
+def multi_task_errors(parts: Mapping[str, ArrayLike], *, weights: Mapping[str, float]) -> FloatTable:
+    """Return the weighted sum of the errors of several outputs, shape (n, |A|).
+
+    An output with several parts (a class and a box, a diagnosis and a survival time) has one table of errors a
+    part; an entity that was not asked for one part has no error as a whole.
+
+    Args:
+        parts: from the part's name to its errors, each (n, |A|), NaN where not asked.
+        weights: from the part's name to its weight, at least 0.
+    """
+    if not parts or set(parts) != set(weights):
+        raise InvalidInputError(
+            f"`weights` must name the same parts as `parts`, at least one: got {sorted(weights)} for {sorted(parts)}."
+        )
+    tables = {name: check.table(errors, name, allow_nan=True) for name, errors in parts.items()}
+    shape = next(iter(tables.values())).shape
+    total = np.zeros(shape)
+    for name, errors in tables.items():
+        check.same_shape(errors, name, shape, "all parts are of the same queries and entities")
+        total += check.finite_number(weights[name], f"weight of {name}", minimum=0.0) * errors
+    return total
+
+
+def augmented_costs(
+    errors: ArrayLike, *, panel: Panel, fees: ArrayLike | None = None, fee_weight: float = 1.0
+) -> FloatTable:
+    """Return μ_j = α_j ψ_j + fee_weight · β_j, shape (n, |A|) (paper, Section 4.1); NaN where not asked.
+
+    The paper's β are already in units of error: `fee_weight` 1.
+
+    Args:
+        errors: ψ, shape (n, |A|), at least 0; NaN where an entity was not asked.
+        panel: holds α and, unless `fees` is given, β.
+        fees: shape (|A|,) or (n, |A|), where they differ from the panel's.
+        fee_weight: how much error one unit of money is worth.
+    """
+    table = check.nonnegative(check.table(errors, "errors", allow_nan=True), "errors")
+    check.same_shape(table, "errors", (len(table), len(panel)), "one column for each entity of the panel")
+    rate = check.finite_number(fee_weight, "fee_weight", minimum=0.0)
+    return panel.error_weights * table + rate * fees_table(fees, panel, len(table))

@@ -1,0 +1,50 @@
+"""The surrogate for k(x)."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from askwho.exceptions import InvalidInputError
+from askwho.losses._comp_sum import weighted_comp_sum
+from askwho.losses._deferral import deferral_weights
+
+
+def cardinality_surrogate(
+    scores: Tensor,
+    set_losses: Tensor,
+    *,
+    u: float = 1.0,
+    normalization: str | float = "shift",
+    mask: Tensor | None = None,
+) -> Float[Tensor, "*batch"]:
+    r"""Return Φ_card = Σ_v (1 − ℓ̃_card(v)) Φ^u(k_θ, x, v), unreduced, shape (...) (paper, Section 5).
+
+    The paper leaves the normalised ℓ̃ open. It must not rescale each row by its own size, which can reverse the
+    better k in the mean: losses (0, .1) and (1, .5), equally likely, prefer 2, and 1 after row scaling.
+
+    Args:
+        scores: k_θ(x, ·), shape (..., K): one score for each number of entities.
+        set_losses: ℓ_card(v) = d(Π_v) + λ ξ(S_v), the shape of `scores`; where `mask` is false anything, NaN too.
+        u: the member of the comp-sum family.
+        normalization: `"shift"`, weights max_v ℓ − ℓ(v) in each row; or a number s of at least every ℓ, weights
+            1 − ℓ(v)/s.
+        mask: the shape of `scores`, false where part of the prefix was not asked and ℓ(v) is unknown. It needs a
+            number for `normalization`: a row's own maximum would depend on who was asked.
+    """
+    if set_losses.shape != scores.shape:
+        raise InvalidInputError(
+            f"`set_losses` must have the shape of `scores`, got {tuple(set_losses.shape)} for {tuple(scores.shape)}."
+        )
+    if isinstance(normalization, str):
+        if normalization != "shift":
+            raise InvalidInputError(f"`normalization` must be 'shift' or a number, got {normalization!r}.")
+        if mask is not None:
+            raise InvalidInputError(
+                "`normalization` must be a number where answers are missing, got 'shift': a row's own maximum would "
+                "depend on who was asked. Pass a bound on every set loss."
+            )
+        return weighted_comp_sum(scores, deferral_weights(set_losses, shift="max"), u=u)
+    if not (torch.isfinite(torch.tensor(normalization)) and normalization > 0):
+        raise InvalidInputError(f"`normalization` must be 'shift' or a number above 0, got {normalization!r}.")
+    weights = deferral_weights(set_losses, shift=float(normalization), mask=mask) / normalization
+    return weighted_comp_sum(scores, weights, u=u, mask=mask)

@@ -1,0 +1,257 @@
+"""Whom to ask: rankings, the top k of them, and the decision object that remembers why."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from numpy.typing import ArrayLike
+
+from askwho import _validation as check
+from askwho._types import FloatTable, Order
+from askwho.exceptions import InvalidInputError, missing_dependency
+from askwho.panel import Panel
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Rows are ranked in blocks of about this many cells, so that the work stays in the processor's cache.
+_BLOCK_CELLS = 1 << 18
+
+
+def rank(scores: ArrayLike) -> Order:
+    """Return the full order of the entities, best first, shape (n, |A|): the paper's [i]↓π.
+
+    Ties go to the smaller index (paper, Appendix A.13).
+
+    >>> rank([[0.1, 0.7, 0.7]])
+    array([[1, 2, 0]])
+    """
+    return np.argsort(-check.table(scores, "scores"), axis=1, kind="stable")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One entity in the explanation of a decision; `rank` counts from 1."""
+
+    rank: int
+    name: str
+    kind: str
+    score: float
+    fee: float
+    fee_so_far: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a query goes to these entities: the chosen, then the others, each best first."""
+
+    query: int
+    chosen: tuple[Choice, ...]
+    others: tuple[Choice, ...]
+
+    @property
+    def fee(self) -> float:
+        """What the chosen charge together."""
+        return self.chosen[-1].fee_so_far
+
+    def __str__(self) -> str:
+        lines = [f"query {self.query}: ask {len(self.chosen)} for {self.fee:g}"]
+        width = max(len(choice.name) for choice in self.chosen + self.others)
+        for mark, choices in (("ask ", self.chosen), ("skip", self.others)):
+            lines += [f"  {mark} {c.rank:>3}. {c.name:<{width}}  score {c.score:+.4f}  fee {c.fee:g}" for c in choices]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The entities to ask for each query, best first, and how many of them: the paper's Π_k(x).
+
+    Args:
+        panel: who can be asked.
+        order: shape (n, k_max), indices into the panel, best first.
+        k: shape (n,), how many of the order to ask; between 1 and k_max.
+        scores: shape (n, |A|), the scores that ranked them.
+        fees: shape (n, |A|), what each charges for each query.
+    """
+
+    panel: Panel
+    order: Order
+    k: Int[np.ndarray, " n"]
+    scores: FloatTable
+    fees: FloatTable
+
+    def __post_init__(self) -> None:
+        for array in (self.order, self.k, self.scores, self.fees):
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @property
+    def within(self) -> Bool[np.ndarray, "n K"]:
+        """Which ranks are asked, shape (n, k_max)."""
+        return np.arange(self.order.shape[1]) < self.k[:, None]
+
+    @property
+    def members(self) -> Bool[np.ndarray, "n a"]:
+        """Which entities are asked, shape (n, |A|): 1{j ∈ Π_k(x)}."""
+        asked = np.zeros(self.scores.shape, dtype=bool)
+        np.put_along_axis(asked, self.order, self.within, axis=1)
+        return asked
+
+    @property
+    def fee(self) -> Float[np.ndarray, " n"]:
+        """What each query's committee charges, shape (n,)."""
+        return np.where(self.members, self.fees, 0.0).sum(axis=1)
+
+    def names(self, i: int) -> tuple[str, ...]:
+        """Return the names of the entities to ask for query i, best first."""
+        return tuple(self.panel.names[j] for j in self.order[i, : self.k[i]])
+
+    def explain(self, i: int) -> Explanation:
+        """Return why query i goes to these entities: every rank with its score and its fee.
+
+        >>> panel = Panel.two_stage({"a": 0.5, "b": 2.0})
+        >>> print(select_top_k([[0.1, 0.9, 0.3]], 2, panel=panel).explain(0))
+        query 0: ask 2 for 2.5
+          ask    1. a     score +0.9000  fee 0.5
+          ask    2. b     score +0.3000  fee 2
+          skip   3. base  score +0.1000  fee 0
+        """
+        if not -len(self) <= i < len(self):
+            raise InvalidInputError(f"`i` must be a query between 0 and {len(self) - 1}, got {i}.")
+        ranked = list(self.order[i])
+        ranked += [j for j in rank(self.scores[i : i + 1] if i != -1 else self.scores[-1:])[0] if j not in ranked]
+        so_far = np.cumsum(self.fees[i, ranked])
+        choices = tuple(
+            Choice(
+                rank=r + 1,
+                name=self.panel.names[j],
+                kind=self.panel.entities[j].kind,
+                score=float(self.scores[i, j]),
+                fee=float(self.fees[i, j]),
+                fee_so_far=float(so_far[r]),
+            )
+            for r, j in enumerate(ranked)
+        )
+        k = int(self.k[i])
+        return Explanation(query=i % len(self), chosen=choices[:k], others=choices[k:])
+
+    def to_columns(self) -> dict[str, np.ndarray]:
+        """Return one entry for each entity asked: columns query, rank (from 1), entity, kind, score, fee.
+
+        Any table library takes it: `polars.DataFrame(selection.to_columns())`.
+        """
+        query, ranks = np.nonzero(self.within)
+        entity = self.order[query, ranks]
+        return {
+            "query": query,
+            "rank": ranks + 1,
+            "entity": np.array(self.panel.names)[entity],
+            "kind": np.array([member.kind for member in self.panel.entities])[entity],
+            "score": self.scores[query, entity],
+            "fee": self.fees[query, entity],
+        }
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return `to_columns` as a pandas DataFrame."""
+        try:
+            import pandas as pd  # noqa: PLC0415 - the one seam to this optional dependency
+        except ImportError:
+            raise missing_dependency("Selection.to_frame", "pandas", "pandas") from None
+        return pd.DataFrame(self.to_columns())
+
+
+def select_top_k(scores: ArrayLike, k: int, *, panel: Panel, fees: ArrayLike | None = None) -> Selection:
+    """Return the k best entities of every query: the top-k selection set (paper, Definition 4.1).
+
+    Only the k best are ever sorted.
+
+    Args:
+        scores: shape (n, |A|), higher is asked earlier; ties to the smaller index.
+        k: how many to ask, between 1 and |A|.
+        panel: who can be asked.
+        fees: shape (|A|,) or (n, |A|) where they differ from the panel's.
+    """
+    table = _scores_of(scores, panel)
+    if np.ndim(k) > 0:
+        raise InvalidInputError(f"`k` must be one number, got {k!r}: `select_adaptive` takes one for each query.")
+    size = int(check.cardinalities(k, 1, len(panel))[0])
+    return Selection(
+        panel=panel,
+        order=_best(table, size),
+        k=np.full(len(table), size, dtype=np.intp),
+        scores=table,
+        fees=fees_table(fees, panel, len(table)),
+    )
+
+
+def select_adaptive(
+    scores: ArrayLike, k_per_row: ArrayLike, *, panel: Panel, fees: ArrayLike | None = None
+) -> Selection:
+    """Return the k(x) best entities of each query: the top-k(x) selection set (paper, Section 5).
+
+    Args:
+        scores: shape (n, |A|), higher is asked earlier; ties to the smaller index.
+        k_per_row: shape (n,), how many to ask for each query.
+        panel: who can be asked.
+        fees: shape (|A|,) or (n, |A|) where they differ from the panel's.
+    """
+    table = _scores_of(scores, panel)
+    k = check.cardinalities(k_per_row, len(table), len(panel))
+    return Selection(
+        panel=panel,
+        order=_best(table, int(k.max())),
+        k=k,
+        scores=table,
+        fees=fees_table(fees, panel, len(table)),
+    )
+
+
+def fees_table(fees: ArrayLike | None, panel: Panel, n: int) -> FloatTable:
+    """Return fees of shape (n, |A|): the panel's, one for each entity, or one for each query and entity."""
+    if fees is None:
+        return np.broadcast_to(panel.fees, (n, len(panel)))
+    array = check.numeric(fees, "fees")
+    if array.ndim == 1:
+        check.same_shape(array, "fees", (len(panel),), "one fee for each entity of the panel")
+        array = np.broadcast_to(array, (n, len(panel)))
+    check.same_shape(array, "fees", (n, len(panel)), "one row for each query, one column for each entity")
+    if not np.isfinite(array).all():
+        raise InvalidInputError("`fees` must be finite: fill in what an unasked entity would have charged.")
+    if (array[:, panel.is_kind("reject")] > 0).any():
+        raise InvalidInputError("`fees` must be 0 for a reject entity: abstaining costs error, not money.")
+    return check.nonnegative(array, "fees")
+
+
+def in_order(table: np.ndarray, order: Order) -> np.ndarray:
+    """Return a table (n, |A|) with its columns in rank order, shape (n, k_max)."""
+    return np.take_along_axis(table, order, axis=1)
+
+
+def _best(scores: np.ndarray, k: int) -> np.ndarray:
+    """The first k columns of `rank`, block by block, sorting no more than k cells of a row."""
+    n, size = scores.shape
+    rows = max(1, _BLOCK_CELLS // size)
+    order = np.empty((n, k), dtype=np.intp)
+    for start in range(0, n, rows):
+        block = scores[start : start + rows]
+        order[start : start + rows] = rank(block) if k == size else _best_of_block(block, k)
+    return order
+
+
+def _best_of_block(scores: np.ndarray, k: int) -> np.ndarray:
+    threshold = np.partition(scores, -k, axis=1)[:, -k, None]
+    above, level = scores > threshold, scores == threshold
+    # Of the entities level with the k-th best, those with the smallest indices fill the places left.
+    places = k - above.sum(axis=1, keepdims=True)
+    chosen = np.nonzero(above | (level & (np.cumsum(level, axis=1) <= places)))[1].reshape(-1, k)
+    best_first = np.argsort(-in_order(scores, chosen), axis=1, kind="stable")
+    return in_order(chosen, best_first)
+
+
+def _scores_of(scores: ArrayLike, panel: Panel) -> np.ndarray:
+    table = np.array(check.table(scores, "scores"))
+    check.same_shape(table, "scores", (len(table), len(panel)), "one column for each entity of the panel")
+    return table
