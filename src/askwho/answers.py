@@ -67,7 +67,8 @@ class Answers:
         Label entities answer with their label and reject never answers: they need no column.
 
         Args:
-            given: shape (n, base and experts), in the panel's order; named columns are checked by name.
+            given: shape (n, base and experts), in the panel's order; named columns are checked by name. A panel of
+                labels and reject alone takes an array of shape (n, 0).
             panel: who can be asked.
             nulls: what an empty cell (None, NaN, NaT) means, for all columns or by the entity's name.
 
@@ -78,8 +79,7 @@ class Answers:
                [0, 0, 0]], dtype=int8)
         """
         speaking = [entity.name for entity in panel.entities if entity.kind in ("base", "expert")]
-        raw = _raw_columns(given, speaking, "answers")
-        n = len(raw[0]) if raw else 0
+        raw, n = _raw_columns(given, speaking, "answers")
         if n == 0:
             raise InvalidInputError("`answers` must not be empty: there is no query in it.")
         states = np.zeros((n, len(panel)), dtype=np.int8)
@@ -88,7 +88,7 @@ class Answers:
             if entity.kind == "label":
                 cells.append(np.full(n, entity.label))
             elif entity.kind == "reject":
-                cells.append(np.empty(0))
+                cells.append(np.zeros(n))
                 states[:, j] = Cell.NO_ANSWER
             else:
                 column = raw[speaking.index(entity.name)]
@@ -136,19 +136,19 @@ def null_state(nulls: Nulls | Mapping[str, Nulls], name: str) -> Cell:
     return Cell.NOT_ASKED if word == "not-asked" else Cell.NO_ANSWER
 
 
-def _raw_columns(given: Any, names: Sequence[str], what: str) -> list[np.ndarray]:  # noqa: ANN401
-    """One array a column, object-typed where the column has no single type of its own."""
+def _raw_columns(given: Any, names: Sequence[str], what: str) -> tuple[list[np.ndarray], int]:  # noqa: ANN401
+    """One array a column, object-typed where the column has no single type of its own, and how many rows."""
     if isinstance(given, np.ndarray) or not isinstance(given, DataFrame | Mapping):
         rows = given if isinstance(given, np.ndarray) else np.array(given, dtype=object)
         if rows.ndim != 2:
             raise InvalidInputError(f"`{what}` must have two axes (queries, entities), got shape {rows.shape}.")
         check.same_shape(rows, what, (len(rows), len(names)), f"one column for each of {list(names)}")
-        return [_natural(rows[:, j]) for j in range(len(names))]
+        return [_natural(rows[:, j]) for j in range(len(names))], len(rows)
     check.columns(list(given) if isinstance(given, Mapping) else list(given.columns), names, what)
     found = [_natural(np.asarray(given[name])) for name in names]
     if len({len(column) for column in found}) > 1:
         raise InvalidInputError(f"`{what}` must have columns of one length, got {[len(c) for c in found]}.")
-    return found
+    return found, len(found[0]) if found else 0
 
 
 def _natural(column: np.ndarray) -> np.ndarray:

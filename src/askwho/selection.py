@@ -139,7 +139,7 @@ class Selection:
         return Explanation(query=i % len(self), chosen=choices[:k], others=choices[k:])
 
     def to_columns(self) -> dict[str, np.ndarray]:
-        """Return one entry for each entity asked: columns query, rank (from 1), entity, kind, score, fee.
+        """Return query, rank (from 1), entity, kind, score and fee of each entity asked, each of shape (asked,).
 
         Any table library takes it: `polars.DataFrame(selection.to_columns())`.
         """

@@ -96,11 +96,11 @@ class Committee:
         return np.logical_or.accumulate(self.panel.is_kind("reject")[self.order], axis=1)
 
     def numbers(self) -> Float[np.ndarray, "n K"]:
-        """Return the answers as numbers, 0 where there is none, or say that they are no numbers."""
+        """Return the answers as numbers, shape (n, K), 0 where there is none, or say that they are no numbers."""
         return np.where(self.voted, check.numeric(self.answers, "answers"), 0.0)
 
     def known_errors(self) -> Float[np.ndarray, "n K"]:
-        """Return the members' expected errors, or say that this aggregation needs them."""
+        """Return the members' expected errors, shape (n, K), or say that this aggregation needs them."""
         if self.expected_errors is None:
             raise InvalidInputError(
                 "`expected_errors` must be given to this aggregation: it weighs members by them. "

@@ -12,6 +12,8 @@ from askwho.aggregation._weights import log_odds_weights, softmax_weights
 
 # Rows are counted in blocks, so that the tallies (rows × answers) stay in the processor's cache.
 _BLOCK_CELLS = 1 << 17
+# Past this many different answers a tally of them all would be mostly empty: each row numbers its own.
+_MOST_CODES = 256
 
 
 def vote(committee: Committee, weights: Float[np.ndarray, "n K"], *, ties: Ties = "rank") -> Verdicts:
@@ -25,15 +27,16 @@ def vote(committee: Committee, weights: Float[np.ndarray, "n K"], *, ties: Ties 
     """
     check.one_of(ties, "ties", get_args(Ties))
     voted = committee.voted
-    # Where everybody has an answer of his own there can be as many answers as cells: number them row by row then.
-    codes = committee.codes if len(committee.classes) <= 4 * voted.shape[1] + 64 else None
+    shared = len(committee.classes) <= _MOST_CODES
     winners = np.empty(voted.shape, dtype=np.int64)
-    step = max(1, _BLOCK_CELLS // (4 * voted.shape[1] + 64))
+    step = max(1, _BLOCK_CELLS // max(voted.shape[1], len(committee.classes) if shared else 1))
     for start in range(0, len(voted), step):
         rows = slice(start, start + step)
-        local, names = _row_codes(committee.codes[rows], voted[rows]) if codes is None else (codes[rows], None)
-        leaders = _leaders(local, voted[rows], weights[rows], ties)
-        winners[rows] = leaders if names is None else np.take_along_axis(names, leaders, axis=1)
+        if shared:
+            winners[rows] = _leaders(committee.codes[rows], voted[rows], weights[rows], ties)
+        else:
+            codes, names = _row_codes(committee.codes[rows], voted[rows])
+            winners[rows] = np.take_along_axis(names, _leaders(codes, voted[rows], weights[rows], ties), axis=1)
     decided = np.logical_or.accumulate(voted, axis=1)
     values = committee.classes[np.where(decided, winners, 0)] if len(committee.classes) else committee.answers
     return Verdicts(values=values, decided=decided)

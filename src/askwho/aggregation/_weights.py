@@ -11,18 +11,18 @@ _WIDEST_GAP = 700.0
 
 
 def softmax_weights(committee: Committee) -> Float[np.ndarray, "n K"]:
-    """Return w_j ∝ exp(π(x, j)) (paper, Appendix A.13), 1 for the best-scored member that answered.
+    """Return w_j ∝ exp(π(x, j)) (paper, Appendix A.13), shape (n, K); 1 for the best member that answered.
 
     Sums over members are left to the aggregation, which renormalises over those that answered.
     """
     voted = committee.voted
     best = np.max(committee.scores, axis=1, keepdims=True, where=voted, initial=-np.inf)
-    gap = np.where(voted, committee.scores, 0.0) - np.where(np.isfinite(best), best, 0.0)
+    gap = np.subtract(committee.scores, best, where=voted, out=np.zeros(voted.shape))
     return np.where(voted, np.exp(np.maximum(gap, -_WIDEST_GAP)), 0.0)
 
 
 def log_odds_weights(committee: Committee, *, n_classes: int = 2, margin: float = 1e-6) -> Float[np.ndarray, "n K"]:
-    """Return log((1 − e)(C − 1)/e) for expected errors e: the weights of naive Bayes with even confusions.
+    """Return log((1 − e)(C − 1)/e) for expected errors e, shape (n, K): naive Bayes with even confusions.
 
     A member that is wrong more often than chance weighs below zero.
 
@@ -37,7 +37,7 @@ def log_odds_weights(committee: Committee, *, n_classes: int = 2, margin: float 
 
 
 def inverse_error_weights(committee: Committee, *, margin: float = 1e-6) -> Float[np.ndarray, "n K"]:
-    """Return 1/e for expected squared errors e: the best weights for members whose errors are independent.
+    """Return 1/e for expected squared errors e, shape (n, K): the best weights if members err independently.
 
     Args:
         committee: with expected squared errors.

@@ -1,4 +1,8 @@
-"""The paper's measures of a policy (Appendix B.1), each the mean over queries of a column of prefix errors."""
+"""The paper's measures of a policy (Appendix B.1), each the mean over queries of a column of prefix errors.
+
+All take the arguments of `committee_error`, and return one figure at the selection's own k, or with `every_k` one for
+each k, shape (K,).
+"""
 
 from typing import Literal
 
@@ -41,7 +45,7 @@ def committee_error(
         error: a name in `ERRORS`, or the user's own function.
         expected_errors: shape (n, |A|), for the aggregations that weigh members by them.
         ties: how votes break ties.
-        every_k: return one figure for each k instead of one at the selection's own.
+        every_k: return one figure for each k, shape (K,), instead of one at the selection's own.
         missing: what to do with committees that cannot be scored, because a member was not asked: `"refuse"`, or
             `"skip"` them and average over the rest (`scored_share` says how many that is).
     """
@@ -59,7 +63,10 @@ def accuracy_majority(
     every_k: bool = False,
     missing: Missing = "refuse",
 ) -> Measure:
-    """Return Acc_maj, the accuracy of the majority vote (paper, Appendix B.1)."""
+    """Return Acc_maj, the accuracy of the majority vote (paper, Appendix B.1).
+
+    Arguments as in `committee_error`; with `every_k` one figure for each k, shape (K,).
+    """
     return 1.0 - committee_error(
         selection, answers, truth, combine="majority", ties=ties, every_k=every_k, missing=missing
     )
@@ -74,7 +81,10 @@ def accuracy_weighted_vote(
     every_k: bool = False,
     missing: Missing = "refuse",
 ) -> Measure:
-    """Return Acc_w-vl, the accuracy of the softmax-weighted vote (paper, Appendix B.1)."""
+    """Return Acc_w-vl, the accuracy of the softmax-weighted vote (paper, Appendix B.1).
+
+    Arguments as in `committee_error`; with `every_k` one figure for each k, shape (K,).
+    """
     return 1.0 - committee_error(
         selection, answers, truth, combine="weighted-vote", ties=ties, every_k=every_k, missing=missing
     )
@@ -91,6 +101,7 @@ def accuracy_top_k(
     """Return Acc_top-k, the share of queries of which some member is right (paper, Appendix B.1).
 
     Needs the truth: it is what an oracle could make of the committee, and cannot be deployed.
+    Arguments as in `committee_error`; with `every_k` one figure for each k, shape (K,).
     """
     committee = Committee.of(selection, answers)
     errors = inclusion(committee, truth_column(truth, answers, selection.panel))
@@ -105,7 +116,10 @@ def rmse_mean(
     every_k: bool = False,
     missing: Missing = "refuse",
 ) -> Measure:
-    """Return RMSE_avg, the root of the mean squared error of the members' mean (paper, Appendix B.1)."""
+    """Return RMSE_avg, the root of the mean squared error of the members' mean (paper, Appendix B.1).
+
+    Arguments as in `committee_error`; with `every_k` one figure for each k, shape (K,).
+    """
     return _root(
         committee_error(selection, answers, truth, combine="mean", error=squared, every_k=every_k, missing=missing)
     )
@@ -119,7 +133,10 @@ def rmse_weighted_mean(
     every_k: bool = False,
     missing: Missing = "refuse",
 ) -> Measure:
-    """Return RMSE_w-avg, that of the members' softmax-weighted mean (paper, Appendix B.1)."""
+    """Return RMSE_w-avg, that of the members' softmax-weighted mean (paper, Appendix B.1).
+
+    Arguments as in `committee_error`; with `every_k` one figure for each k, shape (K,).
+    """
     return _root(
         committee_error(
             selection,
@@ -144,6 +161,7 @@ def rmse_best(
     """Return RMSE_min, that of each committee's best member (paper, Appendix B.1).
 
     Needs the truth: nobody knows beforehand which member is best.
+    Arguments as in `committee_error`; with `every_k` one figure for each k, shape (K,).
     """
     errors = task_errors(answers, truth, panel=selection.panel, error=squared)
     per_k = best_of_k(in_order(errors, selection.order))
@@ -153,7 +171,10 @@ def rmse_best(
 def deferral_loss(
     selection: Selection, costs: ArrayLike, *, every_k: bool = False, missing: Missing = "refuse"
 ) -> Measure:
-    """Return the mean top-k true deferral loss E[Σ_{j ∈ Π_k} μ_j] (paper, Definition 4.2)."""
+    """Return the mean top-k true deferral loss E[Σ_{j ∈ Π_k} μ_j] (paper, Definition 4.2).
+
+    Arguments as in `committee_error`; with `every_k` one figure for each k, shape (K,).
+    """
     return _mean(prefix_deferral_losses(selection, costs), selection, every_k=every_k, missing=missing)
 
 
@@ -163,7 +184,7 @@ def mean_fee(selection: Selection, *, answers: Answers | None = None, every_k: b
     Args:
         selection: whom to ask.
         answers: where given, an entity that was not asked charges nothing.
-        every_k: return one figure for each k instead of one at the selection's own.
+        every_k: return one figure for each k, shape (K,), instead of one at the selection's own.
     """
     return _mean(prefix_fees(selection, answers=answers), selection, every_k=every_k)
 
@@ -174,19 +195,28 @@ def mean_k(selection: Selection) -> float:
 
 
 def mean_asked(selection: Selection, *, every_k: bool = False) -> Measure:
-    """Return how many experts are asked on average; labels, the base and reject are in-house and do not count."""
+    """Return how many experts are asked on average; labels, the base and reject are in-house and do not count.
+
+    With `every_k` one figure for each k, shape (K,).
+    """
     outside = selection.panel.is_kind("expert")[selection.order]
     return _mean(np.cumsum(outside, axis=1).astype(np.float64), selection, every_k=every_k)
 
 
 def coverage(selection: Selection, answers: Answers, *, every_k: bool = False) -> Measure:
-    """Return the share of queries that get a decision: some member gives a usable answer."""
+    """Return the share of queries that get a decision: some member gives a usable answer.
+
+    With `every_k` one figure for each k, shape (K,).
+    """
     decided = np.logical_or.accumulate(Committee.of(selection, answers).voted, axis=1)
     return _mean(decided.astype(np.float64), selection, every_k=every_k)
 
 
 def scored_share(selection: Selection, answers: Answers, *, every_k: bool = False) -> Measure:
-    """Return the share of committees that can be scored, because all their members were asked."""
+    """Return the share of committees that can be scored, because all their members were asked.
+
+    With `every_k` one figure for each k, shape (K,).
+    """
     scorable = Committee.of(selection, answers).scorable.astype(np.float64)
     return _mean(scorable, selection, every_k=every_k)
 

@@ -34,14 +34,12 @@ def calibration(t: float, *, u: float, n_entities: int) -> float:
     if u >= 2:
         return t / ((u - 1) * n_entities ** (u - 1))
     if u == 1:
-        return 0.5 * (_xlogx(1 + t) + _xlogx(1 - t))
-    power = 1 / (2 - u)
-    # expm1 and log1p keep the small difference B − 1, which is of order t², exact to the last digits.
-    mean_power = 0.5 * (_power_less_one(t, power) + _power_less_one(-t, power))
-    excess = math.expm1((2 - u) * math.log1p(mean_power))
-    if u < 1:
-        return -(2 ** (1 - u)) / (1 - u) * excess
-    return excess / ((u - 1) * n_entities ** (u - 1))
+        return _logistic(t)
+    log_of_b = (
+        (u - 1) * math.log(2) if t == 1 else 0.5 * math.log1p(-t * t) + (2 - u) * _log_cosh(math.atanh(t) / (2 - u))
+    )
+    excess = math.expm1(log_of_b) / (u - 1)
+    return max(0.0, excess * 2 ** (1 - u) if u < 1 else excess / n_entities ** (u - 1))
 
 
 def inverse_calibration(value: float, *, u: float, n_entities: int) -> float:
@@ -63,10 +61,13 @@ def inverse_calibration(value: float, *, u: float, n_entities: int) -> float:
     return float(brentq(short_of, 0.0, 1.0, xtol=1e-15))  # pyright: ignore[reportArgumentType]
 
 
-def _power_less_one(t: float, power: float) -> float:
-    """(1 + t)^power − 1."""
-    return -1.0 if t == -1 else math.expm1(power * math.log1p(t))
+def _logistic(t: float) -> float:
+    """Γ_1(t); with atanh nothing cancels for small t but t² against t²/2."""
+    return math.log(2) if t == 1 else 0.5 * math.log1p(-t * t) + t * math.atanh(t)
 
 
-def _xlogx(x: float) -> float:
-    return 0.0 if x == 0 else x * math.log(x)
+def _log_cosh(x: float) -> float:
+    """Log cosh(x): (1+t)^a + (1−t)^a = 2 (1 − t²)^{a/2} cosh(a atanh t) keeps the digits that a sum of powers loses."""
+    if x < 1:
+        return math.log1p(2 * math.sinh(x / 2) ** 2)
+    return x + math.log1p(math.exp(-2 * x)) - math.log(2)

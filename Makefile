@@ -1,0 +1,40 @@
+# `make demo` and `make test` build their own environment under .venv; nothing else needs to be installed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+# Tests that need the shared data find it here, and skip with a reason where it is missing.
+ifneq ($(wildcard ../shared/data),)
+export ASKWHO_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: demo test check bench docs clean
+
+demo: $(VENV)/ready
+	$(BIN)/python examples/digits.py
+
+test: check
+	$(BIN)/pytest -n $(JOBS) --jaxtyping-packages=askwho,tests.check --ignore=tests/messages
+	$(BIN)/pytest -n $(JOBS) tests/messages
+
+check: $(VENV)/ready
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports --no-cache > $(VENV)/layers.txt || (cat $(VENV)/layers.txt; exit 1)
+
+bench: $(VENV)/ready
+	$(BIN)/python benchmarks/core.py --out benchmarks/results/core.json
+
+# torch is installed by its exact version first: that spelling finds a CPU build where there is one.
+$(VENV)/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade pip
+	$(PIP) torch==2.13.0
+	$(PIP) --editable '.[all]' --group dev
+	touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache .coverage dist build

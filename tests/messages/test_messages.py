@@ -1,0 +1,1040 @@
+"""Every kind of bad input ends in one error, whose message says what was expected, what came, and what to do."""
+
+import importlib
+import math
+import re
+
+import numpy as np
+import pytest
+
+from askwho import (
+    Answers,
+    AskwhoError,
+    Entity,
+    InvalidInputError,
+    Panel,
+    aggregation,
+    augmented_costs,
+    cardinality_losses,
+    errors_from_grades,
+    metrics,
+    multi_task_errors,
+    select_adaptive,
+    select_top_k,
+    task_errors,
+    theory,
+)
+from askwho import _validation as check
+from askwho.aggregation import Committee
+
+PANEL = Panel.two_stage(["a"])
+WITH_REJECT = Panel((Entity("base", "base"), Entity("stop", "reject")))
+ONE_STAGE = Panel.one_stage([0, 1], ["e"])
+NAN, INF = math.nan, math.inf
+
+
+def refuses(call, message):
+    with pytest.raises(InvalidInputError, match=re.escape(message)):
+        call()
+
+
+def case(name, call, message):
+    return pytest.param(call, message, id=name)
+
+
+def answers(*rows, panel=PANEL, nulls="not-asked"):
+    return Answers.from_table(list(rows), panel, nulls=nulls)
+
+
+def selection(n=1, k=1):
+    return select_top_k([[0.9, 0.1]] * n, k, panel=PANEL)
+
+
+def committee(*rows, k=2):
+    return Committee.of(selection(len(rows), k), answers(*rows))
+
+
+def problem(costs=1.0, queries=2):
+    return theory.FiniteProblem(np.full((queries, 1, 2), costs), np.ones((queries, 1)), np.full(queries, 1 / queries))
+
+
+def test_the_error_is_a_value_error():
+    assert issubclass(InvalidInputError, ValueError)
+
+
+def test_the_error_is_an_askwho_error():
+    assert issubclass(InvalidInputError, AskwhoError)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        case(
+            "NaN feature",
+            lambda: check.table([[1.0, NAN]], "X"),
+            "`X` must be finite, got nan at row 0, column 1 (1 such cells): fill or drop them first.",
+        ),
+        case(
+            "infinite feature",
+            lambda: check.table([[1.0, 2.0], [INF, -INF]], "X"),
+            "`X` must be finite, got inf at row 1, column 0 (2 such cells): fill or drop them first.",
+        ),
+        case(
+            "infinity where NaN may pass",
+            lambda: check.table([[NAN, INF]], "X", allow_nan=True),
+            "`X` must be finite, got inf at row 0, column 1 (1 such cells)",
+        ),
+        case(
+            "empty cell of objects",
+            lambda: check.table([[None, 1.0]], "X"),
+            "`X` must be finite, got nan at row 0, column 0 (1 such cells): fill or drop them first.",
+        ),
+        case(
+            "NaN score, fixed k",
+            lambda: select_top_k([[NAN, 1.0]], 1, panel=PANEL),
+            "`scores` must be finite, got nan at row 0, column 0 (1 such cells)",
+        ),
+        case(
+            "infinite score, adaptive k",
+            lambda: select_adaptive([[0.0, -INF]], [1], panel=PANEL),
+            "`scores` must be finite, got -inf at row 0, column 1 (1 such cells)",
+        ),
+    ],
+)
+def test_features_that_are_not_finite(call, message):
+    refuses(call, message)
+
+
+@pytest.mark.parametrize(
+    ("labels", "truth", "message"),
+    [
+        pytest.param(
+            [0, 1],
+            [0, 7],
+            "`truth` must hold only labels of the panel ('0', '1'), got '7': "
+            "a label unseen in training cannot be scored.",
+            id="number",
+        ),
+        pytest.param(
+            ["cat", "dog"],
+            ["cow", "cat"],
+            "`truth` must hold only labels of the panel ('cat', 'dog'), got 'cow': "
+            "a label unseen in training cannot be scored.",
+            id="text",
+        ),
+        pytest.param(list(range(9)), [10, 11], "('0', '1', '2', '3', '4', '5' and 3 more), got '10', '11'", id="many"),
+    ],
+)
+def test_label_unseen_in_training(labels, truth, message):
+    panel = Panel.one_stage(labels, ["e"])
+    said = Answers.from_table([[labels[0]], [labels[1]]], panel)
+    refuses(lambda: task_errors(said, truth, panel=panel), message)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        case("entity", lambda: Entity("a", fee=-0.1), "`fee of a` must be a finite number of at least 0, got -0.1."),
+        case(
+            "mapping",
+            lambda: Panel.two_stage({"a": 0.5, "b": -2}),
+            "`fee of b` must be a finite number of at least 0, got -2.",
+        ),
+        case(
+            "one a query",
+            lambda: augmented_costs([[0.0, 0.0]] * 2, panel=PANEL, fees=[[0.0, 1.0], [0.0, -1.0]]),
+            "`fees` must not be below zero, got -1.0 at index (1, 1).",
+        ),
+        case(
+            "one an entity",
+            lambda: select_top_k([[0.0, 0.0]], 1, panel=PANEL, fees=[-3.0, 0.0]),
+            "`fees` must not be below zero, got -3.0 at index (0, 0).",
+        ),
+        case(
+            "adaptive k",
+            lambda: select_adaptive([[0.0, 0.0]], [1], panel=PANEL, fees=[[0.0, -3.0]]),
+            "`fees` must not be below zero, got -3.0 at index (0, 1).",
+        ),
+        case(
+            "summed",
+            lambda: cardinality_losses([[0.1]], [[-0.5]], fee_weight=1.0),
+            "`fees` must not be below zero, got -0.5 at index (0, 0).",
+        ),
+    ],
+)
+def test_fee_below_zero(call, message):
+    refuses(call, message)
+
+
+@pytest.mark.parametrize(
+    ("k", "message"),
+    [
+        pytest.param(0, "`k` must be between 1 and 2, got 0: the panel has 2 entities.", id="zero"),
+        pytest.param(-1, "`k` must be between 1 and 2, got -1: the panel has 2 entities.", id="below zero"),
+        pytest.param(3, "`k` must be between 1 and 2, got 3: the panel has 2 entities.", id="too large"),
+        pytest.param(1.0, "`k` must hold whole numbers, got an array of float64 with shape ().", id="float"),
+        pytest.param(True, "`k` must hold whole numbers, got an array of bool with shape ().", id="bool"),
+        pytest.param([1], "`k` must be one number, got [1]: `select_adaptive` takes one for each query.", id="list"),
+    ],
+)
+def test_k_out_of_range(k, message):
+    refuses(lambda: select_top_k([[0.1, 0.2]], k, panel=PANEL), message)
+
+
+@pytest.mark.parametrize(
+    ("k", "message"),
+    [
+        pytest.param([1, 0], "`k` must be between 1 and 2, got 0: the panel has 2 entities.", id="zero"),
+        pytest.param([3, 1], "`k` must be between 1 and 2, got 3: the panel has 2 entities.", id="too large"),
+        pytest.param([1.0, 2.0], "`k` must hold whole numbers, got an array of float64 with shape (2,).", id="float"),
+        pytest.param(
+            [1, 2, 1], "`k` must have shape (2,), got (3,): one number for all queries, or one for each.", id="rows"
+        ),
+    ],
+)
+def test_k_of_a_row_out_of_range(k, message):
+    refuses(lambda: select_adaptive([[0.1, 0.2]] * 2, k, panel=PANEL), message)
+
+
+WRONG_COLUMNS = [
+    pytest.param(["base"], "`answers` must have a column for every entity, missing: 'a'.", id="missing"),
+    pytest.param(
+        ["base", "a", "z"], "`answers` must have one column an entity, got also: 'z'. Select columns first.", id="extra"
+    ),
+    pytest.param(
+        ["a", "base"],
+        "`answers` must have its columns in the panel's order ('base', 'a'), got 'a', 'base'. Reorder them first.",
+        id="another order",
+    ),
+]
+
+
+@pytest.mark.parametrize(("columns", "message"), WRONG_COLUMNS)
+def test_columns_of_a_mapping(columns, message):
+    refuses(lambda: Answers.from_table({name: [1, 2] for name in columns}, PANEL), message)
+
+
+@pytest.mark.parametrize(("columns", "message"), WRONG_COLUMNS)
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_of_a_data_frame(library, columns, message):
+    frame = pytest.importorskip(library).DataFrame({name: [1, 2] for name in columns})
+    refuses(lambda: Answers.from_table(frame, PANEL), message)
+
+
+@pytest.mark.parametrize("given", [np.empty((0, 2)), {"base": [], "a": []}], ids=["array", "mapping"])
+def test_empty_log_of_answers(given):
+    refuses(lambda: Answers.from_table(given, PANEL), "`answers` must not be empty: there is no query in it.")
+
+
+def test_empty_log_of_answers_in_a_data_frame():
+    frame = pytest.importorskip("pandas").DataFrame({"base": [], "a": []})
+    refuses(lambda: Answers.from_table(frame, PANEL), "`answers` must not be empty: there is no query in it.")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        case(
+            "features",
+            lambda: check.table(np.empty((0, 3)), "X"),
+            "`X` must not be empty, got shape (0, 3): there is no query in it.",
+        ),
+        case(
+            "scores",
+            lambda: select_top_k(np.empty((0, 2)), 1, panel=PANEL),
+            "`scores` must not be empty, got shape (0, 2)",
+        ),
+        case(
+            "grades",
+            lambda: errors_from_grades(np.empty((0, 2)), panel=PANEL),
+            "`grades` must not be empty, got shape (0, 2)",
+        ),
+        case(
+            "errors",
+            lambda: augmented_costs(np.empty((0, 2)), panel=PANEL),
+            "`errors` must not be empty, got shape (0, 2)",
+        ),
+    ],
+)
+def test_empty_log(call, message):
+    refuses(call, message)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        case(
+            "one label",
+            lambda: Panel.one_stage(["cat"], ["e"]),
+            "`labels` must hold at least two classes, got ['cat']: there is nothing to decide.",
+        ),
+        case(
+            "no label",
+            lambda: Panel.one_stage([], ["e"]),
+            "`labels` must hold at least two classes, got []: there is nothing to decide.",
+        ),
+        case(
+            "one label to abstain from",
+            lambda: Panel.selective([3], penalty=0.1),
+            "`labels` must hold at least two classes, got [3]: there is nothing to decide.",
+        ),
+    ],
+)
+def test_log_of_one_class(call, message):
+    refuses(call, message)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        case(
+            "text",
+            lambda: check.table([["a", "b"]], "X"),
+            "`X` must hold numbers, got an array of <U1 with shape (1, 2): encode text and categories first.",
+        ),
+        case(
+            "complex",
+            lambda: check.table([[1j]], "X"),
+            "`X` must hold numbers, got an array of complex128 with shape (1, 1)",
+        ),
+        case(
+            "one axis",
+            lambda: check.table([1.0, 2.0], "X"),
+            "`X` must have two axes (queries, columns), got shape (2,).",
+        ),
+        case(
+            "not a number",
+            lambda: check.finite_number("many", "fee_weight"),
+            "`fee_weight` must be a number, got 'many'.",
+        ),
+        case("NaN", lambda: check.finite_number(NAN, "shift"), "`shift` must be a finite number, got nan."),
+        case(
+            "word", lambda: check.one_of(3, "ties", ("rank", "index")), "`ties` must be one of 'rank', 'index', got 3."
+        ),
+    ],
+)
+def test_validation(call, message):
+    refuses(call, message)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        case("empty name", lambda: Entity(""), "Entities must be named by non-empty strings, got ''."),
+        case("number for a name", lambda: Entity(7), "Entities must be named by non-empty strings, got 7."),
+        case(
+            "kind",
+            lambda: Entity("a", "oracle"),
+            "`kind` must be one of 'label', 'base', 'expert', 'reject', got 'oracle'.",
+        ),
+        case(
+            "error weight below zero",
+            lambda: Entity("a", error_weight=-1),
+            "`error_weight of a` must be a finite number of at least 0, got -1.",
+        ),
+        case("fee of NaN", lambda: Entity("a", fee=NAN), "`fee of a` must be a finite number of at least 0, got nan."),
+        case("fee in words", lambda: Entity("a", fee="free"), "`fee of a` must be a number, got 'free'."),
+        case(
+            "fee of reject",
+            lambda: Entity("stop", "reject", fee=0.5),
+            "`fee` of stop must be 0, got 0.5: abstaining costs error, not money; set `error_weight`.",
+        ),
+        case(
+            "label without a class",
+            lambda: Entity("cat", "label"),
+            "`label` of cat must be given for a label entity and for no other, got None.",
+        ),
+        case(
+            "expert with a class",
+            lambda: Entity("gpt", label="cat"),
+            "`label` of gpt must be given for a label entity and for no other, got 'cat'.",
+        ),
+        case("nobody", lambda: Panel(()), "`entities` must not be empty: a panel needs somebody to ask."),
+        case(
+            "same name twice",
+            lambda: Panel.two_stage(["a", "b", "a"]),
+            "Entities of a panel must have different names, got 'a' more than once.",
+        ),
+        case(
+            "expert named like a label",
+            lambda: Panel.one_stage(["cat", "dog"], ["dog"]),
+            "Entities of a panel must have different names, got 'dog' more than once.",
+        ),
+        case(
+            "base of another kind",
+            lambda: Panel.two_stage(["a"], base=Entity("b")),
+            "`base` must be an entity of kind 'base', got 'expert'.",
+        ),
+        case(
+            "experts as one text",
+            lambda: Panel.two_stage("gpt"),
+            "`experts` must be a list or a mapping of names, got the single text 'gpt'.",
+        ),
+        case(
+            "free abstaining",
+            lambda: Panel.selective([0, 1], penalty=0),
+            "`penalty` must be above 0, got 0: abstaining for nothing is always best.",
+        ),
+        case(
+            "penalty below zero",
+            lambda: Panel.selective([0, 1], penalty=-1),
+            "`penalty` must be a finite number of at least 0, got -1.",
+        ),
+        case("unknown name", lambda: PANEL.index("z"), "`name` must be one of ['base', 'a'], got 'z'."),
+        case(
+            "infinite error bound",
+            lambda: PANEL.cost_bound(error_bound=INF),
+            "`error_bound` must be a finite number of at least 0, got inf.",
+        ),
+        case(
+            "rate below zero",
+            lambda: PANEL.cost_bound(fee_weight=-1),
+            "`fee_weight` must be a finite number of at least 0, got -1.",
+        ),
+    ],
+)
+def test_panel(call, message):
+    refuses(call, message)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        case(
+            "one axis",
+            lambda: Answers.from_table([1, 2], PANEL),
+            "`answers` must have two axes (queries, entities), got shape (2,).",
+        ),
+        case(
+            "rows of two lengths",
+            lambda: Answers.from_table([[1, 2], [1]], PANEL),
+            "`answers` must have two axes (queries, entities), got shape (2,).",
+        ),
+        case(
+            "too many columns",
+            lambda: Answers.from_table([[1, 2, 3]], PANEL),
+            "`answers` must have shape (1, 2), got (1, 3): one column for each of ['base', 'a'].",
+        ),
+        case(
+            "columns of two lengths",
+            lambda: Answers.from_table({"base": [1, 2], "a": [1]}, PANEL),
+            "`answers` must have columns of one length, got [2, 1].",
+        ),
+        case(
+            "text and numbers",
+            lambda: answers(["1", 1]),
+            "`answers` must be of one type, got numbers and str: 1 and '1' would never agree. Convert them first.",
+        ),
+        case(
+            "labels of another type",
+            lambda: answers(["1"], panel=ONE_STAGE),
+            "`answers` must be of one type, got numbers and str",
+        ),
+        case(
+            "meaning of nulls",
+            lambda: answers([1, None], nulls="ignored"),
+            "`nulls` must be one of 'not-asked', 'no-answer', got 'ignored'.",
+        ),
+        case(
+            "meaning of nulls by name",
+            lambda: answers([1, None], nulls={"a": "ignored"}),
+            "`nulls` must be one of 'not-asked', 'no-answer', got 'ignored'.",
+        ),
+        case(
+            "shape of states",
+            lambda: Answers(np.zeros((1, 2)), np.zeros((1, 3), np.int8)),
+            "`states` must have shape (1, 2), got (1, 3): one state for each answer.",
+        ),
+        case(
+            "unknown state",
+            lambda: Answers(np.zeros((1, 2)), np.array([[0, 3]], np.int8)),
+            "`states` must hold 0, 1 or 2 (see `Cell`), got [0 3].",
+        ),
+    ],
+)
+def test_answers(call, message):
+    refuses(call, message)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        case(
+            "name of the error",
+            lambda: task_errors(answers([1, 2]), [1], panel=PANEL, error="mae"),
+            "`error` must be one of 'zero-one', 'absolute', 'squared', 'smooth-l1', got 'mae'.",
+        ),
+        case(
+            "answers of another panel",
+            lambda: task_errors(answers([1, 2]), [1], panel=Panel.two_stage(["a", "b"])),
+            "`answers` must have shape (1, 3), got (1, 2): one column for each entity of the panel.",
+        ),
+        case(
+            "length of the truth",
+            lambda: task_errors(answers([1, 2]), [1, 2], panel=PANEL),
+            "`truth` must have shape (1,), got (2,): one truth for each row of answers.",
+        ),
+        case(
+            "null truth",
+            lambda: task_errors(answers([1, 2]), [None], panel=PANEL),
+            "`truth` must hold no nulls and be finite: drop those rows first.",
+        ),
+        case(
+            "NaN truth",
+            lambda: task_errors(answers([1.0, 2.0]), [NAN], panel=PANEL),
+            "`truth` must hold no nulls and be finite: drop those rows first.",
+        ),
+        case(
+            "infinite truth",
+            lambda: task_errors(answers([1.0, 2.0]), [INF], panel=PANEL, error="squared"),
+            "`truth` must hold no nulls and be finite: drop those rows first.",
+        ),
+        case(
+            "type of the truth",
+            lambda: task_errors(answers([1, 2]), ["1"], panel=PANEL),
+            "`truth` must be of the answers' type, got <U1 for answers of int64: 1 and '1' would never agree. "
+            "Convert one of them first.",
+        ),
+        case(
+            "distance of texts",
+            lambda: task_errors(answers(["x", "y"]), ["x"], panel=PANEL, error="absolute"),
+            "`answers` must hold numbers, got an array of <U1 with shape (2,): encode text and categories first.",
+        ),
+        case(
+            "infinite answer",
+            lambda: task_errors(answers([1.0, INF]), [1.0], panel=PANEL, error="squared"),
+            "`error` must give finite numbers: an answer or the truth is infinite or NaN.",
+        ),
+        case(
+            "error function below zero",
+            lambda: task_errors(answers([1, 4]), [2], panel=PANEL, error=lambda said, truth: said - truth),
+            "`error` must not be below zero, got -1.0 at index (0,).",
+        ),
+        case(
+            "error function that reduces",
+            lambda: task_errors(answers([1, 4]), [2], panel=PANEL, error=lambda said, _: said.mean()),
+            "`error` must have shape (2,), got (): the error function must work elementwise.",
+        ),
+        case(
+            "error function of texts",
+            lambda: task_errors(answers([1, 4]), [2], panel=PANEL, error=lambda said, _: said.astype(str) + "x"),
+            "`error` must hold numbers, got an array of",
+        ),
+    ],
+)
+def test_task_errors(call, message):
+    refuses(call, message)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        case(
+            "grade above 1",
+            lambda: errors_from_grades([[0.5, 1.0], [0.5, 3.0]], panel=PANEL),
+            "`grades` must be between 0 and 1, got 3.0 at row 1, column 1.",
+        ),
+        case(
+            "grade below 0",
+            lambda: errors_from_grades([[-0.5, NAN]], panel=PANEL),
+            "`grades` must be between 0 and 1, got -0.5 at row 0, column 0.",
+        ),
+        case(
+            "columns of grades",
+            lambda: errors_from_grades([[0.5]], panel=PANEL),
+            "`grades` must have shape (1, 2), got (1, 1): one column for each entity of the panel.",
+        ),
+        case(
+            "nulls of grades",
+            lambda: errors_from_grades([[0.5, NAN]], panel=PANEL, nulls="zero"),
+            "`nulls` must be one of 'not-asked', 'no-answer', got 'zero'.",
+        ),
+        case(
+            "no parts",
+            lambda: multi_task_errors({}, weights={}),
+            "`weights` must name the same parts as `parts`, at least one: got [] for [].",
+        ),
+        case(
+            "names of parts",
+            lambda: multi_task_errors({"box": [[0.0]]}, weights={"class": 1.0}),
+            "`weights` must name the same parts as `parts`, at least one: got ['class'] for ['box'].",
+        ),
+        case(
+            "shapes of parts",
+            lambda: multi_task_errors({"class": [[0.0, 1.0]], "box": [[0.0]]}, weights={"class": 1.0, "box": 1.0}),
+            "`box` must have shape (1, 2), got (1, 1): all parts are of the same queries and entities.",
+        ),
+        case(
+            "weight of a part",
+            lambda: multi_task_errors({"box": [[0.0]]}, weights={"box": -1.0}),
+            "`weight of box` must be a finite number of at least 0, got -1.0.",
+        ),
+        case(
+            "error below zero",
+            lambda: augmented_costs([[0.0, -1.0]], panel=PANEL),
+            "`errors` must not be below zero, got -1.0 at index (0, 1).",
+        ),
+        case(
+            "columns of errors",
+            lambda: augmented_costs([[0.0]], panel=PANEL),
+            "`errors` must have shape (1, 2), got (1, 1): one column for each entity of the panel.",
+        ),
+        case(
+            "rate below zero",
+            lambda: augmented_costs([[0.0, 0.0]], panel=PANEL, fee_weight=-1.0),
+            "`fee_weight` must be a finite number of at least 0, got -1.0.",
+        ),
+    ],
+)
+def test_costs(call, message):
+    refuses(call, message)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        case(
+            "columns of scores",
+            lambda: select_top_k([[0.1]], 1, panel=PANEL),
+            "`scores` must have shape (1, 2), got (1, 1): one column for each entity of the panel.",
+        ),
+        case(
+            "number of fees",
+            lambda: select_top_k([[0.1, 0.2]], 1, panel=PANEL, fees=[0.0]),
+            "`fees` must have shape (2,), got (1,): one fee for each entity of the panel.",
+        ),
+        case(
+            "rows of fees",
+            lambda: select_top_k([[0.1, 0.2]], 1, panel=PANEL, fees=[[0.0, 0.0]] * 3),
+            "`fees` must have shape (1, 2), got (3, 2): one row for each query, one column for each entity.",
+        ),
+        case(
+            "fee of NaN",
+            lambda: select_top_k([[0.1, 0.2]], 1, panel=PANEL, fees=[0.0, NAN]),
+            "`fees` must be finite: fill in what an unasked entity would have charged.",
+        ),
+        case(
+            "fee of reject",
+            lambda: select_top_k([[0.1, 0.2]], 1, panel=WITH_REJECT, fees=[0.0, 1.0]),
+            "`fees` must be 0 for a reject entity: abstaining costs error, not money.",
+        ),
+        case("query to explain", lambda: selection(2).explain(2), "`i` must be a query between 0 and 1, got 2."),
+    ],
+)
+def test_selection(call, message):
+    refuses(call, message)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        case(
+            "shape of fees",
+            lambda: cardinality_losses([[0.1, 0.2]], [[0.1]], fee_weight=1.0),
+            "`fees` must have shape (1, 2), got (1, 1): one sum of fees for each committee error.",
+        ),
+        case(
+            "rate below zero",
+            lambda: cardinality_losses([[0.1]], [[0.1]], fee_weight=-1.0),
+            "`fee_weight` must be a finite number of at least 0, got -1.0.",
+        ),
+        case(
+            "decreasing transform",
+            lambda: cardinality_losses([[0.2, 0.1]], [[0.1, 0.3]], fee_weight=1.0, fee_transform=np.negative),
+            "`fee_transform` must not decrease: asking more can never be cheaper.",
+        ),
+        case(
+            "decreasing transform from row to row",
+            lambda: cardinality_losses([[0.2], [0.1]], [[0.3], [0.1]], fee_weight=1.0, fee_transform=np.negative),
+            "`fee_transform` must not decrease: asking more can never be cheaper.",
+        ),
+        case(
+            "transform that reduces",
+            lambda: cardinality_losses(
+                [[0.2, 0.1]], [[0.1, 0.3]], fee_weight=1.0, fee_transform=lambda sums: sums[:, :1]
+            ),
+            "`fee_transform` must have shape (1, 2), got (1, 1): it must work elementwise.",
+        ),
+        case(
+            "infinite transform",
+            lambda: cardinality_losses(
+                [[0.2, 0.1]], [[0.1, 0.3]], fee_weight=1.0, fee_transform=lambda sums: sums + INF
+            ),
+            "`fee_transform` must be finite, got inf at row 0, column 0 (2 such cells)",
+        ),
+    ],
+)
+def test_cardinality(call, message):
+    refuses(call, message)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        case(
+            "rows of answers",
+            lambda: Committee.of(selection(2), answers([1, 2])),
+            "`answers` must have shape (2, 2), got (1, 2): the selection's queries and its panel's entities.",
+        ),
+        case(
+            "shape of expected errors",
+            lambda: Committee.of(selection(), answers([1, 2]), expected_errors=[[0.1]]),
+            "`expected_errors` must have shape (1, 2), got (1, 1): the selection's queries and its panel's entities.",
+        ),
+        case(
+            "expected error below zero",
+            lambda: Committee.of(selection(), answers([1, 2]), expected_errors=[[0.1, -0.1]]),
+            "`expected_errors` must not be below zero, got -0.1 at index (0, 1).",
+        ),
+        case(
+            "vote without expected errors",
+            lambda: aggregation.log_odds_vote(committee([1, 2])),
+            "`expected_errors` must be given to this aggregation: it weighs members by them. "
+            "Pass them to `Committee.of`, or use a vote that weighs by scores.",
+        ),
+        case(
+            "mean without expected errors",
+            lambda: aggregation.inverse_error_mean(committee([1, 2])),
+            "`expected_errors` must be given to this aggregation",
+        ),
+        case(
+            "mean of texts",
+            lambda: aggregation.mean(committee(["x", "y"])),
+            "`answers` must hold numbers, got an array of <U1 with shape (1, 2): encode text and categories first.",
+        ),
+        case(
+            "name of the aggregation",
+            lambda: aggregation.aggregation("mode"),
+            "`aggregation` must be one of 'majority', 'weighted-vote', 'log-odds-vote', 'mean', 'weighted-mean', "
+            "'inverse-error-mean', 'median', got 'mode'.",
+        ),
+        case(
+            "rule for ties",
+            lambda: aggregation.majority(committee([1, 2]), ties="coin"),
+            "`ties` must be one of 'rank', 'index', got 'coin'.",
+        ),
+        case(
+            "number of classes",
+            lambda: aggregation.log_odds_vote(
+                Committee.of(selection(), answers([1, 2]), expected_errors=[[0.1, 0.1]]), n_classes=1
+            ),
+            "`n_classes` must be a finite number of at least 2, got 1.",
+        ),
+        case(
+            "own aggregation of another shape",
+            lambda: aggregation.prefixwise(lambda said, _voted, _scores: said)(committee([1, 2])),
+            "`one_size` must return one decision a query, shape (1,), got (1, 1).",
+        ),
+    ],
+)
+def test_aggregation(call, message):
+    refuses(call, message)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        case(
+            "member that was not asked",
+            lambda: metrics.accuracy_majority(selection(2), answers([None, 1], [1, 1]), [1, 1]),
+            "`answers` must hold what every chosen entity said, got 1 of 2 queries with a member that was not asked. "
+            "Pass missing='skip' to average over the rest, and report `scored_share` beside it.",
+        ),
+        case(
+            "cost of a member that was not asked",
+            lambda: metrics.deferral_loss(selection(1, 2), [[0.1, NAN]]),
+            "`answers` must hold what every chosen entity said, got 1 of 1 queries",
+        ),
+        case(
+            "nothing left to score",
+            lambda: metrics.accuracy_majority(selection(), answers([None, 1]), [1], missing="skip"),
+            "`answers` must let one committee be scored at least: none can be.",
+        ),
+        case(
+            "rows of answers for fees",
+            lambda: metrics.prefix_fees(selection(2), answers=answers([1, 1])),
+            "`answers` must have shape (2, 2), got (1, 2): the selection's queries and its panel's entities.",
+        ),
+        case(
+            "shape of costs",
+            lambda: metrics.prefix_deferral_losses(selection(2), [[0.1, 0.2]]),
+            "`costs` must have shape (2, 2), got (1, 2): the selection's queries and its panel's entities.",
+        ),
+    ],
+)
+def test_metrics(call, message):
+    refuses(call, message)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        case(
+            "u below zero",
+            lambda: theory.psi(1.0, u=-0.5),
+            "`u` must be a finite number of at least 0, got -0.5: 1 is the logistic loss.",
+        ),
+        case(
+            "infinite u",
+            lambda: theory.calibration(0.5, u=INF, n_entities=2),
+            "`u` must be a finite number of at least 0, got inf: 1 is the logistic loss.",
+        ),
+        case(
+            "excess above 1",
+            lambda: theory.calibration(1.5, u=1.0, n_entities=2),
+            "`t` must be between 0 and 1, got 1.5: it is an excess of the zero-one loss.",
+        ),
+        case(
+            "one entity",
+            lambda: theory.calibration(0.5, u=1.0, n_entities=1),
+            "`n_entities` must be a finite number of at least 2, got 1.",
+        ),
+        case(
+            "surrogate excess below zero",
+            lambda: theory.inverse_calibration(-1.0, u=1.0, n_entities=2),
+            "`value` must be a finite number of at least 0, got -1.0.",
+        ),
+        case(
+            "order of a cascade",
+            lambda: theory.cascade_scores([0, 0], [1]),
+            "`order` must be a permutation of the entities' indices, got [0, 0].",
+        ),
+        case(
+            "order of another panel",
+            lambda: theory.Cascade(PANEL, [0, 1, 2], [0.5, 0.5]),
+            "`order` must have shape (2,), got (3,): a permutation of the panel's entities.",
+        ),
+        case(
+            "depth of a cascade",
+            lambda: theory.Cascade.fixed(PANEL, [0, 1], 3),
+            "`k` must be between 1 and 2, got 3: the panel has 2 entities.",
+        ),
+        case(
+            "number of thresholds",
+            lambda: theory.Cascade(PANEL, [0, 1], [0.5]),
+            "`thresholds` must have shape (2,), got (1,): one threshold for each stage.",
+        ),
+        case(
+            "threshold above 1",
+            lambda: theory.Cascade(PANEL, [0, 1], [0.5, 1.5]),
+            "`thresholds` must be between 0 and 1 (infinite: never stop there), got 1.5.",
+        ),
+        case(
+            "shape of confidences",
+            lambda: theory.Cascade.fixed(PANEL, [0, 1], 1).cardinality([[0.5]]),
+            "`confidences` must have shape (1, 2), got (1, 1): one column for each entity.",
+        ),
+        case(
+            "probabilities off 1",
+            lambda: theory.chow_rule([[0.5, 0.4]], penalty=0.1),
+            "`probabilities` must sum to 1 for each query, got a sum that is off by 0.1.",
+        ),
+        case(
+            "probability below zero",
+            lambda: theory.chow_rule([[1.5, -0.5]], penalty=0.1),
+            "`probabilities` must not be below zero, got -0.5 at index (0, 1).",
+        ),
+        case(
+            "NaN in expected errors",
+            lambda: theory.bayes_cardinality([[0.1, NAN]], [[0.1, 0.2]], fee_weight=1.0),
+            "`expected_errors` must be finite, got nan at row 0, column 1",
+        ),
+        case(
+            "costs of a problem",
+            lambda: problem(costs=-1.0),
+            "`costs` must be finite, at least 0, and of shape (queries, outcomes, entities).",
+        ),
+        case(
+            "conditionals of a problem",
+            lambda: theory.FiniteProblem(np.ones((1, 1, 2)), np.ones((1, 2)), np.ones(1)),
+            "`conditionals` must have shape (1, 1), got (1, 2): one probability for each outcome.",
+        ),
+        case(
+            "marginal of a problem",
+            lambda: theory.FiniteProblem(np.ones((1, 1, 2)), np.ones((1, 1)), np.ones(2)),
+            "`marginal` must have shape (1,), got (2,): one probability for each query.",
+        ),
+        case(
+            "marginal off 1",
+            lambda: theory.FiniteProblem(np.ones((1, 1, 2)), np.ones((1, 1)), np.array([0.5])),
+            "`marginal` must sum to 1 for each query, got a sum that is off by 0.5.",
+        ),
+        case(
+            "shift below a cost",
+            lambda: problem().weights(0.5),
+            "`shift` must be at least every cost, got 0.5.",
+        ),
+        case("unknown shift", lambda: problem().weights("mean"), "`shift` must be a number, got 'mean'."),
+        case(
+            "scores of another problem",
+            lambda: theory.consistency_bound(problem(), [[0.0, 1.0]], k=1),
+            "`scores` must have shape (2, 2), got (1, 2): one score for each query and entity of the problem.",
+        ),
+        case(
+            "scores within a cell",
+            lambda: theory.consistency_bound(problem(), [[0.0, 1.0], [1.0, 0.0]], k=1, cells=[0, 0]),
+            "`scores` must be equal for all queries of a cell: the class sees nothing else.",
+        ),
+        case(
+            "number of cells",
+            lambda: theory.consistency_bound(problem(), [[0.0, 1.0], [0.0, 1.0]], k=1, cells=[0]),
+            "`cells` must have shape (2,), got (1,): one cell for each query.",
+        ),
+        case(
+            "k of a bound",
+            lambda: theory.consistency_bound(problem(), [[0.0, 1.0], [0.0, 1.0]], k=3),
+            "`k` must be between 1 and 2, got 3: the panel has 2 entities.",
+        ),
+    ],
+)
+def test_theory(call, message):
+    refuses(call, message)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        case(
+            "whole-number scores",
+            lambda torch, losses: losses.comp_sum(torch.tensor([[1, 2]])),
+            "`scores` must be a floating-point tensor of shape (..., entities), got torch.int64 of shape (1, 2).",
+        ),
+        case(
+            "scores without an axis",
+            lambda torch, losses: losses.comp_sum(torch.tensor(1.0)),
+            "`scores` must be a floating-point tensor of shape (..., entities), got torch.float32 of shape ().",
+        ),
+        case(
+            "u below zero",
+            lambda torch, losses: losses.comp_sum(torch.zeros(1, 2), u=-1.0),
+            "`u` must be a finite number of at least 0, got -1.0: 1 is the logistic loss.",
+        ),
+        case(
+            "row shift with a mask",
+            lambda torch, losses: losses.deferral_weights(torch.zeros(1, 2), mask=torch.ones(1, 2, dtype=torch.bool)),
+            "`shift` must be a number where answers are missing, got 'max': it would depend on who was asked. "
+            "Pass `panel.cost_bound(...)`.",
+        ),
+        case(
+            "shape of the mask",
+            lambda torch, losses: losses.deferral_weights(
+                torch.zeros(1, 2), shift=1.0, mask=torch.ones(2, dtype=torch.bool)
+            ),
+            "`mask` must be boolean of shape (1, 2), got torch.bool of (2,).",
+        ),
+        case(
+            "type of the mask",
+            lambda torch, losses: losses.deferral_weights(torch.zeros(1, 2), shift=1.0, mask=torch.ones(1, 2)),
+            "`mask` must be boolean of shape (1, 2), got torch.float32 of (1, 2).",
+        ),
+        case(
+            "nobody asked",
+            lambda torch, losses: losses.deferral_weights(
+                torch.zeros(1, 2), shift=1.0, mask=torch.zeros(1, 2, dtype=torch.bool)
+            ),
+            "`mask` must be true once in every row: drop queries that nobody was asked.",
+        ),
+        case(
+            "NaN costs",
+            lambda torch, losses: losses.deferral_weights(torch.tensor([[0.0, NAN]])),
+            "`costs` must be finite: pass `mask=` to leave out entities that were not asked.",
+        ),
+        case(
+            "shift below a cost",
+            lambda torch, losses: losses.deferral_weights(torch.tensor([[0.0, 3.0]]), shift=1.0),
+            "`shift` must be at least every cost, got 1.0 for costs up to 3: "
+            "a negative weight would push the score of a good entity down without end.",
+        ),
+        case(
+            "shape of costs",
+            lambda torch, losses: losses.deferral_surrogate(torch.zeros(1, 2), torch.zeros(1, 3)),
+            "`costs` must have the shape of `scores`, got (1, 3) for (1, 2).",
+        ),
+        case(
+            "sum of costs below zero",
+            lambda torch, losses: losses.deferral_weights(torch.tensor([[0.5, -1.0]]), shift="sum"),
+            "`costs` must not be below zero with shift='sum': use shift='max'.",
+        ),
+        case(
+            "unknown shift",
+            lambda torch, losses: losses.deferral_weights(torch.zeros(1, 2), shift="mean"),
+            "`shift` must be 'max', 'sum', a number or a tensor, got 'mean'.",
+        ),
+        case(
+            "shift by entity",
+            lambda torch, losses: losses.deferral_weights(torch.zeros(3, 2), shift=torch.ones(3, 2)),
+            "`shift` must be one number, or one a row ((3,)), got shape (3, 2): it must not differ between entities.",
+        ),
+        case(
+            "shape of set losses",
+            lambda torch, losses: losses.cardinality_surrogate(torch.zeros(1, 2), torch.zeros(1, 3)),
+            "`set_losses` must have the shape of `scores`, got (1, 3) for (1, 2).",
+        ),
+        case(
+            "unknown normalisation",
+            lambda torch, losses: losses.cardinality_surrogate(
+                torch.zeros(1, 2), torch.zeros(1, 2), normalization="row"
+            ),
+            "`normalization` must be 'shift' or a number, got 'row'.",
+        ),
+        case(
+            "row normalisation with a mask",
+            lambda torch, losses: losses.cardinality_surrogate(
+                torch.zeros(1, 2), torch.zeros(1, 2), mask=torch.ones(1, 2, dtype=torch.bool)
+            ),
+            "`normalization` must be a number where answers are missing, got 'shift': a row's own maximum would "
+            "depend on who was asked. Pass a bound on every set loss.",
+        ),
+        case(
+            "normalisation of zero",
+            lambda torch, losses: losses.cardinality_surrogate(torch.zeros(1, 2), torch.zeros(1, 2), normalization=0.0),
+            "`normalization` must be 'shift' or a number above 0, got 0.0.",
+        ),
+        case(
+            "expert weight for several experts",
+            lambda torch, losses: losses.mozannar_sontag(
+                torch.zeros(1, 4), torch.tensor([[0.0, 1.0, 1.0, 1.0]]), n_labels=2, expert_weight=0.5
+            ),
+            "`expert_weight` must be 1 for several experts, got 0.5: it was published for one.",
+        ),
+        case(
+            "costs of post-hoc",
+            lambda torch, losses: losses.post_hoc(torch.zeros(1, 2), torch.tensor([[0.0, -1.0]])),
+            "`costs` must be finite and at least 0.",
+        ),
+        case(
+            "shape of the costs of post-hoc",
+            lambda torch, losses: losses.post_hoc(torch.zeros(1, 2), torch.zeros(1, 3)),
+            "`costs` must have the shape of `scores`, got (1, 3) for (1, 2).",
+        ),
+        case(
+            "errors between 0 and 1",
+            lambda torch, losses: losses.one_vs_all(torch.zeros(1, 3), torch.tensor([[0.0, 1.0, 0.5]]), n_labels=2),
+            "`errors` must be 0 or 1 for this method; `mao_one_stage` takes general costs.",
+        ),
+        case(
+            "two right labels",
+            lambda torch, losses: losses.mozannar_sontag(torch.zeros(1, 3), torch.zeros(1, 3), n_labels=2),
+            "`errors` must have exactly one right label in each row.",
+        ),
+        case(
+            "shape of errors",
+            lambda torch, losses: losses.asymmetric_softmax(torch.zeros(1, 3), torch.zeros(1, 2), n_labels=2),
+            "`errors` must have the shape of `scores`, got (1, 2) for (1, 3).",
+        ),
+        case(
+            "one label",
+            lambda torch, losses: losses.asymmetric_softmax_shares(torch.zeros(1, 3), n_labels=1),
+            "`n_labels` must be between 2 and 3, got 1.",
+        ),
+        case(
+            "more labels than entities",
+            lambda torch, losses: losses.mao_one_stage(torch.zeros(1, 3), torch.ones(1, 3), n_labels=4),
+            "`n_labels` must be between 2 and 3, got 4.",
+        ),
+    ],
+)
+def test_losses(call, message):
+    torch = pytest.importorskip("torch")
+    losses = importlib.import_module("askwho.losses")
+    refuses(lambda: call(torch, losses), message)

@@ -1,0 +1,46 @@
+"""Without an extra everything else still works, and what needs it says how to install it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import askwho
+
+ROOT = Path(__file__).parents[1]
+
+# The paths that must work in a process where the library cannot be imported.
+WITHOUT = {
+    "torch": ["tests/aggregation", "tests/metrics", "tests/theory/test_cascades.py", "tests/theory/test_bayes.py"],
+    "pandas": ["tests/aggregation", "tests/metrics", "tests/losses/test_deferral.py"],
+}
+BASICS = ["tests/test_panel.py", "tests/test_answers.py", "tests/test_costs.py", "tests/test_selection.py"]
+
+
+@pytest.mark.parametrize("library", WITHOUT)
+def test_the_rest_of_the_suite_passes_without(library):
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "tests.blocked"]
+    command += ["--block", library, "--hypothesis-profile=smoke", *BASICS, *WITHOUT[library]]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout[-3000:] + found.stderr[-3000:]
+
+
+@pytest.mark.parametrize(
+    ("library", "code"),
+    [
+        ("torch", "import askwho.losses"),
+        ("pandas", "import askwho; askwho.select_top_k([[1, 2]], 1, panel=askwho.Panel.two_stage(['a'])).to_frame()"),
+    ],
+)
+def test_what_needs_an_extra_says_how_to_install_it(library, code):
+    blocked = f"import sys; sys.modules[{library!r}] = None\n{code}"
+    found = subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, check=False)
+    assert found.returncode != 0
+    last = found.stderr.strip().splitlines()[-1]
+    assert last.startswith("askwho.exceptions.MissingDependencyError")
+    assert f"pip install 'askwho[{library}]'" in last
+
+
+def test_the_error_is_an_import_error_too():
+    assert issubclass(askwho.MissingDependencyError, ImportError)

@@ -1,0 +1,114 @@
+"""The public surface: what is exported, that it is documented, and that the notation table leads both ways."""
+
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import askwho
+
+ROOT = Path(__file__).parents[1]
+MODULES = ["askwho", "askwho.aggregation", "askwho.metrics", "askwho.theory", "askwho.losses"]
+
+
+def public(module):
+    return [(name, getattr(module, name)) for name in module.__all__]
+
+
+@pytest.fixture(params=MODULES)
+def module(request):
+    if request.param == "askwho.losses":
+        pytest.importorskip("torch")
+    return importlib.import_module(request.param)
+
+
+def test_all_names_exist_are_sorted_and_complete(module):
+    names = list(module.__all__)
+    assert len(set(names)) == len(names)
+    assert all(hasattr(module, name) for name in names)
+    defined = {
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", "").startswith("askwho")
+        if name not in {"missing_dependency"}
+    }
+    assert defined <= set(names)
+
+
+def test_every_public_name_has_a_docstring_and_every_array_a_shape(module):
+    for name, value in public(module):
+        if not (inspect.isfunction(value) or inspect.isclass(value)):
+            continue
+        text = inspect.getdoc(value) or ""
+        assert text, f"{name} has no docstring"
+        members = (
+            [value]
+            if inspect.isfunction(value)
+            else [
+                member
+                for _, member in inspect.getmembers(value, inspect.isfunction)
+                if not member.__name__.startswith("_")
+            ]
+        )
+        for member in members:
+            doc = inspect.getdoc(member) or ""
+            assert doc, f"{name}.{member.__name__} has no docstring"
+            if "ndarray" in str(inspect.signature(member).return_annotation):
+                assert re.search(r"shape|\(n, |\(n,\)", doc), f"{name}.{member.__name__}"
+
+
+def test_the_papers_definitions_are_cited_where_they_are_implemented():
+    cited = {
+        "askwho.selection.select_top_k": "Definition 4.1",
+        "askwho.metrics.prefix_deferral_losses": "Definition 4.2",
+        "askwho.losses.deferral_surrogate": "Corollary 4.4",
+        "askwho.theory.bayes_ranking": "Lemma 4.5",
+        "askwho.theory.chow_rule": "Corollary 4.6",
+        "askwho.theory.consistency_bound": "Theorem 4.7",
+        "askwho.cardinality.cardinality_losses": "Definition 5.1",
+        "askwho.losses.mao_one_stage": "Definition 3.1",
+        "askwho.losses.mao_two_stage_regression": "Definition 3.2",
+        "askwho.theory.cascade_scores": "Appendix A.6",
+    }
+    for path, place in cited.items():
+        module, name = path.rsplit(".", 1)
+        if module == "askwho.losses":
+            pytest.importorskip("torch")
+        assert place in inspect.getdoc(getattr(importlib.import_module(module), name)), path
+
+
+def notation():
+    text = (ROOT / "docs" / "notation.md").read_text()
+    there = dict(re.findall(r"^\| (.+?) \| `([\w.]+)` \|", text, re.MULTILINE))
+    back = dict(re.findall(r"^\| `([\w.]+)` \| (.+?) \|$", text, re.MULTILINE))
+    return there, back
+
+
+def test_the_notation_table_leads_both_ways():
+    there, back = notation()
+    assert len(there) > 30
+    assert {name: symbol for symbol, name in there.items()} == back
+
+
+def test_every_name_in_the_notation_table_exists():
+    pytest.importorskip("torch")
+    importlib.import_module("askwho.losses")
+    for name in notation()[1]:
+        value = askwho
+        for part in name.split("."):
+            value = getattr(value, part)
+
+
+def test_importing_the_package_pulls_in_no_heavy_library():
+    code = "import sys, askwho; print([m for m in ('torch', 'matplotlib', 'pandas', 'sklearn') if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_the_version_is_in_the_changelogs_reach():
+    assert re.fullmatch(r"\d+\.\d+\.\d+", askwho.__version__)
+    assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text()
