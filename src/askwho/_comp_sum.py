@@ -9,7 +9,7 @@ from askwho.exceptions import InvalidInputError
 
 def check_u(u: float) -> float:
     """Return `u` as a float, or say why it is none of the family's."""
-    if not (math.isfinite(u) and u >= 0):
+    if not (isinstance(u, int | float) and math.isfinite(u) and u >= 0):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(f"`u` must be a finite number of at least 0, got {u!r}: 1 is the logistic loss.")
     return float(u)
 

@@ -28,23 +28,44 @@ def finite_number(value: float, name: str, *, minimum: float | None = None) -> f
     return number
 
 
-def numeric(values: ArrayLike, name: str) -> np.ndarray:
+def numeric(values: Any, name: str) -> np.ndarray:  # noqa: ANN401
     """Return `values` as a float64 array, or say that they are not numbers."""
     try:
-        return np.asarray(values, dtype=np.float64)
+        array = np.asarray(values)
+        if array.dtype.kind in "biufO":
+            return array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
-        raise InvalidInputError(
-            f"`{name}` must hold numbers, got {_kind_of(values)}: encode text and categories first."
-        ) from None
+        pass
+    raise InvalidInputError(
+        f"`{name}` must hold numbers in rows of one length, got {_kind_of(values)}: encode text, dates and categories "
+        "first."
+    )
 
 
-def table(values: ArrayLike, name: str, *, allow_nan: bool = False) -> np.ndarray:
-    """Return `values` as a float64 array (n, columns) without NaN or infinity; `allow_nan` lets NaN pass."""
+def table(
+    values: Any,  # noqa: ANN401
+    name: str,
+    *,
+    entities: Sequence[str] | None = None,
+    allow_nan: bool = False,
+) -> np.ndarray:
+    """Return `values` as a float64 array (n, columns) without NaN or infinity.
+
+    Args:
+        values: numbers, one row a query; a data frame too.
+        name: what the user calls them.
+        entities: where given there must be one column for each; named columns must have these names, in this order.
+        allow_nan: let NaN pass.
+    """
+    if entities is not None and hasattr(values, "columns"):
+        columns(list(values.columns), entities, name)
     array = numeric(values, name)
+    if array.size == 0:
+        raise InvalidInputError(f"`{name}` must not be empty, got shape {array.shape}: it has no row or no column.")
     if array.ndim != 2:
         raise InvalidInputError(f"`{name}` must have two axes (queries, columns), got shape {array.shape}.")
-    if array.size == 0:
-        raise InvalidInputError(f"`{name}` must not be empty, got shape {array.shape}: there is no query in it.")
+    if entities is not None:
+        same_shape(array, name, (len(array), len(entities)), "one column for each entity of the panel")
     bad = np.isinf(array) if allow_nan else ~np.isfinite(array)
     if bad.any():
         row, column = np.argwhere(bad)[0]
@@ -99,6 +120,7 @@ def columns(given: Sequence[Any], expected: Sequence[str], name: str) -> None:
     """Raise unless a table's columns are exactly the expected ones, in their order."""
     if list(given) == list(expected):
         return
+    unique_names([str(column) for column in given], f"Columns of `{name}`")
     missing = [column for column in expected if column not in given]
     extra = [str(column) for column in given if column not in expected]
     if missing:
@@ -136,6 +158,9 @@ def _listing(words: Sequence[str], most: int = 6) -> str:
     return shown if len(words) <= most else f"{shown} and {len(words) - most} more"
 
 
-def _kind_of(values: ArrayLike) -> str:
-    array = np.asarray(values)
+def _kind_of(values: Any) -> str:  # noqa: ANN401
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        return "rows of different lengths"
     return f"an array of {array.dtype} with shape {array.shape}"

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Int, Shaped
-from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._types import States, Table
@@ -32,16 +31,6 @@ class Cell(IntEnum):
     """Asked, but nothing usable came: an error, its fee is paid, no vote."""
 
 
-@runtime_checkable
-class DataFrame(Protocol):
-    """A table with named columns: pandas, polars, or anything else that has `columns` and takes their names."""
-
-    @property
-    def columns(self) -> Any: ...  # noqa: D102, ANN401
-
-    def __getitem__(self, name: str, /) -> Any: ...  # noqa: ANN401
-
-
 @dataclass(frozen=True, eq=False)
 class Answers:
     """What each entity answered for each query: the paper's â_j(x), and whether it was asked at all.
@@ -57,7 +46,7 @@ class Answers:
     @classmethod
     def from_table(
         cls,
-        given: ArrayLike | DataFrame | Mapping[str, ArrayLike],
+        given: Any,  # noqa: ANN401 - an array, a mapping of columns, or a data frame of any library
         panel: Panel,
         *,
         nulls: Nulls | Mapping[str, Nulls] = "not-asked",
@@ -79,9 +68,10 @@ class Answers:
                [0, 0, 0]], dtype=int8)
         """
         speaking = [entity.name for entity in panel.entities if entity.kind in ("base", "expert")]
-        raw, n = _raw_columns(given, speaking, "answers")
+        raw, n = _raw_columns(given, speaking)
         if n == 0:
             raise InvalidInputError("`answers` must not be empty: there is no query in it.")
+        meaning = dict(zip(speaking, null_states(nulls, speaking), strict=True))
         states = np.zeros((n, len(panel)), dtype=np.int8)
         cells: list[np.ndarray] = []
         for j, entity in enumerate(panel.entities):
@@ -91,9 +81,9 @@ class Answers:
                 cells.append(np.zeros(n))
                 states[:, j] = Cell.NO_ANSWER
             else:
-                column = raw[speaking.index(entity.name)]
-                states[is_null(column), j] = null_state(nulls, entity.name)
-                cells.append(column)
+                said = raw[speaking.index(entity.name)]
+                states[is_null(said), j] = meaning[entity.name]
+                cells.append(said)
         return cls(_one_type(cells, states), states)
 
     def __post_init__(self) -> None:
@@ -105,6 +95,11 @@ class Answers:
         return len(self.values)
 
     @cached_property
+    def complete(self) -> bool:
+        """Whether every entity gave a usable answer to every query."""
+        return not self.states.any()
+
+    @cached_property
     def encoded(self) -> "tuple[Int[np.ndarray, 'n a'], Shaped[np.ndarray, ' C']]":
         """Codes (n, |A|), in the order of the sorted answers, and the answers (C,) they stand for.
 
@@ -113,7 +108,7 @@ class Answers:
         voted = self.states == Cell.ANSWERED
         if self.values.dtype.kind in "iub" and voted.any():
             low, high = int(self.values[voted].min()), int(self.values[voted].max())
-            if high - low < _SMALL_SPAN:
+            if high - low < _SMALL_SPAN and high <= np.iinfo(np.int64).max:
                 codes = np.where(voted, self.values.astype(np.int64) - low, 0)
                 return codes, np.arange(low, high + 1).astype(self.values.dtype)
         codes = np.zeros(self.values.shape, dtype=np.int64)
@@ -121,68 +116,101 @@ class Answers:
         return codes, classes
 
 
-def is_null(column: np.ndarray) -> np.ndarray:
-    """Return which entries are None, NaN or NaT."""
-    if column.dtype.kind == "O":
-        # The only values that differ from themselves are NaN and its kin.
-        return np.array([value is None or value != value for value in column], dtype=bool)  # noqa: PLR0124
-    return np.isnan(column) if column.dtype.kind in "fM" else np.zeros(len(column), dtype=bool)
+def column(values: Any, name: str) -> np.ndarray:  # noqa: ANN401
+    """Return one column as an array (n,), of a plain type where its entries have one, else of objects.
+
+    A list is read entry by entry: NumPy alone would make the text 'nan' of a missing number among words.
+    """
+    array = np.asarray(values) if hasattr(values, "dtype") else np.array(values, dtype=object)
+    if array.ndim != 1:
+        raise InvalidInputError(f"`{name}` must be a column of single values, got shape {array.shape}.")
+    if array.dtype.kind == "O" and len(array) and not is_null(array).any():
+        plain = {_word(value) for value in array.tolist()}
+        if plain in ({"numbers"}, {"text"}, {"bytes"}):
+            return np.array(array.tolist())
+    return array
 
 
-def null_state(nulls: Nulls | Mapping[str, Nulls], name: str) -> Cell:
-    """Return what an empty cell of the entity called `name` means."""
-    word = nulls.get(name, "not-asked") if isinstance(nulls, Mapping) else nulls
-    check.one_of(word, "nulls", get_args(Nulls))
-    return Cell.NOT_ASKED if word == "not-asked" else Cell.NO_ANSWER
+def is_null(values: np.ndarray) -> np.ndarray:
+    """Return which entries are None, NaN, NaT or pandas' NA."""
+    if values.dtype.kind == "O":
+        return np.array([_missing(value) for value in values.tolist()], dtype=bool)
+    return np.isnan(values) if values.dtype.kind in "fmM" else np.zeros(values.shape, dtype=bool)
 
 
-def _raw_columns(given: Any, names: Sequence[str], what: str) -> tuple[list[np.ndarray], int]:  # noqa: ANN401
-    """One array a column, object-typed where the column has no single type of its own, and how many rows."""
-    if isinstance(given, np.ndarray) or not isinstance(given, DataFrame | Mapping):
-        rows = given if isinstance(given, np.ndarray) else np.array(given, dtype=object)
-        if rows.ndim != 2:
-            raise InvalidInputError(f"`{what}` must have two axes (queries, entities), got shape {rows.shape}.")
-        check.same_shape(rows, what, (len(rows), len(names)), f"one column for each of {list(names)}")
-        return [_natural(rows[:, j]) for j in range(len(names))], len(rows)
-    check.columns(list(given) if isinstance(given, Mapping) else list(given.columns), names, what)
-    found = [_natural(np.asarray(given[name])) for name in names]
-    if len({len(column) for column in found}) > 1:
-        raise InvalidInputError(f"`{what}` must have columns of one length, got {[len(c) for c in found]}.")
-    return found, len(found[0]) if found else 0
+def family(values: np.ndarray) -> str:
+    """Return what kind of answers these are: "numbers", "text", "dates", or several of them."""
+    if values.dtype.kind != "O":
+        return _FAMILIES.get(values.dtype.kind, str(values.dtype))
+    return " and ".join(sorted({_word(value) for value in values.tolist()}))
 
 
-def _natural(column: np.ndarray) -> np.ndarray:
-    """The column with a plain type where its entries have one; object columns with nulls stay as they are."""
-    if column.dtype.kind != "O" or is_null(column).any():
-        return column
-    return np.array(column.tolist())
+def null_states(nulls: Nulls | Mapping[str, Nulls], names: Sequence[str]) -> list[Cell]:
+    """Return what an empty cell means, for each of the named entities; not asked, unless said."""
+    words = dict.fromkeys(names, nulls) if isinstance(nulls, str) else dict(nulls)
+    unknown = [name for name in words if name not in names]
+    if unknown:
+        raise InvalidInputError(f"`nulls` must name entities of the panel ({list(names)}), got {unknown}.")
+    for word in words.values():
+        check.one_of(word, "nulls", get_args(Nulls))
+    return [Cell.NO_ANSWER if words.get(name) == "no-answer" else Cell.NOT_ASKED for name in names]
+
+
+_FAMILIES = {
+    "b": "numbers",
+    "i": "numbers",
+    "u": "numbers",
+    "f": "numbers",
+    "U": "text",
+    "S": "bytes",
+    "M": "dates",
+    "m": "dates",
+}
+
+
+def _word(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, str):
+        return "text"
+    return "numbers" if isinstance(value, int | float | np.number) else type(value).__name__
+
+
+def _missing(value: Any) -> bool:  # noqa: ANN401
+    if isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):
+        return bool(np.isnan(value))
+    # pandas' own nulls are told by name: comparing them raises, and pandas is optional.
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _raw_columns(given: Any, names: Sequence[str]) -> tuple[list[np.ndarray], int]:  # noqa: ANN401
+    """One array a column, and how many rows."""
+    if isinstance(given, Mapping) or (hasattr(given, "columns") and not isinstance(given, np.ndarray)):
+        check.columns(list(given if isinstance(given, Mapping) else given.columns), names, "answers")
+        found = [column(given[name], f"answers of {name}") for name in names]
+        if len({len(values) for values in found}) > 1:
+            raise InvalidInputError(f"`answers` must have columns of one length, got {[len(c) for c in found]}.")
+        return found, len(found[0]) if found else 0
+    rows = given if isinstance(given, np.ndarray) else np.array(given, dtype=object)
+    if rows.size == 0 and len(names) > 0:
+        return [], 0
+    if rows.ndim != 2:
+        raise InvalidInputError(f"`answers` must have two axes (queries, entities), got shape {rows.shape}.")
+    check.same_shape(rows, "answers", (len(rows), len(names)), f"one column for each of {list(names)}")
+    return [column(rows[:, j], f"answers of {name}") for j, name in enumerate(names)], len(rows)
 
 
 def _one_type(cells: list[np.ndarray], states: np.ndarray) -> np.ndarray:
     """All columns in one array; answers that are not of one type are refused, for they could never agree."""
-    voted = states == Cell.ANSWERED
-    families = {
-        _family(value)
-        for j, column in enumerate(cells)
-        for value in (column[voted[:, j]].tolist() if column.dtype.kind == "O" else column[voted[:, j]][:1].tolist())
-    }
-    if len(families) > 1:
+    answered = [values[states[:, j] == Cell.ANSWERED] for j, values in enumerate(cells)]
+    said = [
+        column(values.tolist() if values.dtype.kind == "O" else values, "answers") for values in answered if len(values)
+    ]
+    families = sorted({family(values) for values in said})
+    if len(families) > 1 or any(" and " in name for name in families):
         raise InvalidInputError(
-            f"`answers` must be of one type, got {' and '.join(sorted(families))}: "
-            "1 and '1' would never agree. Convert them first."
+            f"`answers` must be of one type, got {' and '.join(families)}: 1 and '1' would never agree. "
+            "Convert them first."
         )
-    values = np.zeros(states.shape, dtype=_common_dtype(cells, voted))
-    for j, column in enumerate(cells):
-        values[voted[:, j], j] = column[voted[:, j]]
+    values = np.zeros(states.shape, dtype=np.result_type(*said) if said else np.float64)
+    for j, column_said in enumerate(answered):
+        values[states[:, j] == Cell.ANSWERED, j] = column_said
     return values
-
-
-def _family(value: Any) -> str:  # noqa: ANN401
-    return "numbers" if isinstance(value, int | float | np.number) else type(value).__name__
-
-
-def _common_dtype(cells: list[np.ndarray], voted: np.ndarray) -> np.dtype[Any]:
-    answered = [np.array(column[voted[:, j]].tolist()) for j, column in enumerate(cells) if voted[:, j].any()]
-    if not answered:
-        return np.dtype(np.float64)
-    return np.result_type(*answered)

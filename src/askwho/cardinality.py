@@ -42,6 +42,11 @@ def transformed_fees(summed: np.ndarray, fee_transform: FeeTransform | None) -> 
     prices = check.table(fee_transform(summed), "fee_transform")
     check.same_shape(prices, "fee_transform", summed.shape, "it must work elementwise")
     order = np.argsort(summed, axis=None)
-    if (np.diff(prices.ravel()[order]) < 0).any():
-        raise InvalidInputError("`fee_transform` must not decrease: asking more can never be cheaper.")
+    fees, steps = summed.ravel()[order], np.diff(prices.ravel()[order])
+    if (steps < 0).any():
+        worst = int(steps.argmin())
+        raise InvalidInputError(
+            f"`fee_transform` must not decrease, got {steps[worst]:+g} from a fee of {fees[worst]:g} to one of "
+            f"{fees[worst + 1]:g}: asking more can never be cheaper."
+        )
     return prices

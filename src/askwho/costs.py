@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._types import FloatTable
-from askwho.answers import Answers, Cell, Nulls, is_null, null_state
+from askwho.answers import Answers, Cell, Nulls, column, family, is_null, null_states
 from askwho.exceptions import InvalidInputError
 from askwho.panel import Panel
 from askwho.selection import fees_table
@@ -45,6 +45,8 @@ ERRORS: Mapping[str, ErrorFunction] = {
 }
 """The task errors by name."""
 
+_OF_NUMBERS = (absolute, squared, smooth_l1)
+
 
 def error_function(error: str | ErrorFunction) -> ErrorFunction:
     """Return the task error of that name, or the user's own function unchanged."""
@@ -75,45 +77,60 @@ def task_errors(
     """
     right = truth_column(truth, answers, panel)
     check.same_shape(answers.values, "answers", (len(right), len(panel)), "one column for each entity of the panel")
-    answered = answers.states == Cell.ANSWERED
-    errors = np.full(answered.shape, np.nan)
-    errors[answered] = elementwise_error(
-        answers.values[answered], np.broadcast_to(right[:, None], answered.shape)[answered], error
-    )
+    errors = recorded_errors(answers, right, error)
     failed = (answers.states == Cell.NO_ANSWER) & ~panel.is_kind("reject")
     errors[failed] = worst_error(errors, error)
     errors[:, panel.is_kind("reject")] = 1.0
     return errors
 
 
+def recorded_errors(answers: Answers, truth: np.ndarray, error: str | ErrorFunction) -> FloatTable:
+    """Return the errors of the answers that were given, shape (n, |A|), NaN elsewhere."""
+    answered = answers.states == Cell.ANSWERED
+    errors = np.full(answered.shape, np.nan)
+    truths = np.broadcast_to(truth[:, None], answered.shape)
+    errors[answered] = elementwise_error(answers.values[answered], truths[answered], error)
+    return errors
+
+
 def elementwise_error(answers: np.ndarray, truth: np.ndarray, error: str | ErrorFunction) -> np.ndarray:
     """Return the errors of answers, checked to be finite numbers of at least 0."""
     function = error_function(error)
-    if error != "zero-one" and isinstance(error, str):
+    if function in _OF_NUMBERS:
         answers, truth = check.numeric(answers, "answers"), check.numeric(truth, "truth")
     errors = check.numeric(function(answers, truth), "error")
     check.same_shape(errors, "error", answers.shape, "the error function must work elementwise")
-    if not np.isfinite(errors).all():
-        raise InvalidInputError("`error` must give finite numbers: an answer or the truth is infinite or NaN.")
+    bad = ~np.isfinite(errors)
+    if bad.any():
+        raise InvalidInputError(
+            f"`error` must give finite numbers, got {errors[bad][0]} for the answer {answers[bad][0]!r} to "
+            f"{truth[bad][0]!r}: drop or mend such answers first."
+        )
     return check.nonnegative(errors, "error")
 
 
-def worst_error(errors: np.ndarray, error: str | ErrorFunction) -> float:
+def worst_error(recorded: np.ndarray, error: str | ErrorFunction) -> float:
     """Return what an unusable answer costs: 1 under the zero-one error, else the worst error recorded."""
-    recorded = errors[~np.isnan(errors)]
-    return 1.0 if error == "zero-one" or recorded.size == 0 else float(recorded.max())
+    known = recorded[~np.isnan(recorded)]
+    return 1.0 if error_function(error) is zero_one or known.size == 0 else float(known.max())
 
 
 def truth_column(truth: ArrayLike, answers: Answers, panel: Panel) -> np.ndarray:
     """Return the truth as an array (n,) without nulls, of the answers' type, its labels known to the panel."""
-    array = np.asarray(truth)
+    array = column(truth, "truth")
     check.same_shape(array, "truth", (len(answers),), "one truth for each row of answers")
-    if is_null(array).any() or (array.dtype.kind == "f" and np.isinf(array).any()):
-        raise InvalidInputError("`truth` must hold no nulls and be finite: drop those rows first.")
-    kinds = [np.array(values.tolist()[:1]).dtype.kind in "US" for values in (array, answers.values[0])]
-    if kinds[0] != kinds[1]:
+    bad = is_null(array)
+    if array.dtype.kind == "f":
+        bad |= np.isinf(array)
+    if bad.any():
         raise InvalidInputError(
-            f"`truth` must be of the answers' type, got {array.dtype} for answers of {answers.values.dtype}: "
+            f"`truth` must hold no nulls and be finite, got {array[bad][0]} in {int(bad.sum())} rows, the first "
+            f"{int(bad.argmax())}: drop those rows first."
+        )
+    said = answers.values[answers.states == Cell.ANSWERED]
+    if said.size and family(array) != family(said):
+        raise InvalidInputError(
+            f"`truth` must be of the answers' type, got {family(array)} for answers that are {family(said)}: "
             "1 and '1' would never agree. Convert one of them first."
         )
     if panel.labels:
@@ -131,8 +148,7 @@ def errors_from_grades(
         panel: who was graded.
         nulls: what an empty cell means, for all entities or by name.
     """
-    table = check.table(grades, "grades", allow_nan=True)
-    check.same_shape(table, "grades", (len(table), len(panel)), "one column for each entity of the panel")
+    table = check.table(grades, "grades", entities=panel.names, allow_nan=True)
     outside = (table < 0) | (table > 1)
     if outside.any():
         row, column = np.argwhere(outside)[0]
@@ -140,10 +156,8 @@ def errors_from_grades(
             f"`grades` must be between 0 and 1, got {table[row, column]} at row {row}, column {column}."
         )
     errors = 1.0 - table
-    for j, name in enumerate(panel.names):
-        if null_state(nulls, name) is Cell.NO_ANSWER:
-            errors[np.isnan(errors[:, j]), j] = 1.0
-    return errors
+    silent = np.array([state is Cell.NO_ANSWER for state in null_states(nulls, panel.names)])
+    return np.where(silent & np.isnan(errors), 1.0, errors)
 
 
 def multi_task_errors(parts: Mapping[str, ArrayLike], *, weights: Mapping[str, float]) -> FloatTable:
@@ -165,6 +179,7 @@ def multi_task_errors(parts: Mapping[str, ArrayLike], *, weights: Mapping[str, f
     total = np.zeros(shape)
     for name, errors in tables.items():
         check.same_shape(errors, name, shape, "all parts are of the same queries and entities")
+        check.nonnegative(errors, name)
         total += check.finite_number(weights[name], f"weight of {name}", minimum=0.0) * errors
     return total
 
@@ -182,7 +197,6 @@ def augmented_costs(
         fees: shape (|A|,) or (n, |A|), where they differ from the panel's.
         fee_weight: how much error one unit of money is worth.
     """
-    table = check.nonnegative(check.table(errors, "errors", allow_nan=True), "errors")
-    check.same_shape(table, "errors", (len(table), len(panel)), "one column for each entity of the panel")
+    table = check.nonnegative(check.table(errors, "errors", entities=panel.names, allow_nan=True), "errors")
     rate = check.finite_number(fee_weight, "fee_weight", minimum=0.0)
     return panel.error_weights * table + rate * fees_table(fees, panel, len(table))

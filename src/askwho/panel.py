@@ -72,7 +72,13 @@ class Panel:
         object.__setattr__(self, "entities", tuple(self.entities))
         if not self.entities:
             raise InvalidInputError("`entities` must not be empty: a panel needs somebody to ask.")
+        for entity in self.entities:
+            if not isinstance(entity, Entity):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise InvalidInputError(f"`entities` must hold `Entity` objects, got {entity!r}.")
         check.unique_names(self.names, "Entities of a panel")
+        bases = [entity.name for entity in self.entities if entity.kind == "base"]
+        if len(bases) > 1:
+            raise InvalidInputError(f"`entities` must hold one base at the most, got {bases}.")
 
     @classmethod
     def one_stage(cls, labels: Sequence[Hashable], experts: Experts) -> "Panel":
@@ -128,6 +134,8 @@ class Panel:
 
     def is_kind(self, *kinds: Kind) -> Bool[np.ndarray, " a"]:
         """Return which entities are of one of the kinds, shape (|A|,)."""
+        for kind in kinds:
+            check.one_of(kind, "kind", get_args(Kind))
         return np.array([entity.kind in kinds for entity in self.entities])
 
     def index(self, name: str) -> int:
@@ -152,16 +160,26 @@ class Panel:
 
 
 def _label_entities(labels: Sequence[Hashable]) -> list[Entity]:
-    check.two_classes(labels, "labels")
-    return [Entity(str(label), "label", label=label) for label in labels]
+    listed = list(labels)
+    for label in listed:
+        if not isinstance(label, str | int | float | np.generic) or label != label:  # noqa: PLR0124 - only NaN does
+            raise InvalidInputError(f"`labels` must be text or numbers, got {label!r}.")
+    if len(set(listed)) < len(listed):
+        raise InvalidInputError(f"`labels` must be different from each other, got {listed}.")
+    check.two_classes(listed, "labels")
+    return [Entity(str(label), "label", label=label) for label in listed]
 
 
 def _expert_entities(experts: Experts) -> list[Entity]:
-    if isinstance(experts, str):
-        raise InvalidInputError(f"`experts` must be a list or a mapping of names, got the single text {experts!r}.")
+    if isinstance(experts, str) or not isinstance(experts, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInputError(f"`experts` must be a list or a mapping of names, got {experts!r}.")
     if isinstance(experts, Mapping):
         return [Entity(str(name), fee=fee) for name, fee in experts.items()]
-    return [expert if isinstance(expert, Entity) else Entity(expert) for expert in experts]
+    listed = [expert if isinstance(expert, Entity) else Entity(expert) for expert in experts]
+    for expert in listed:
+        if expert.kind != "expert":
+            raise InvalidInputError(f"`experts` must be of kind 'expert', got {expert.name!r} of kind {expert.kind!r}.")
+    return listed
 
 
 def _frozen(values: list[float]) -> np.ndarray:

@@ -107,6 +107,7 @@ class Selection:
 
     def names(self, i: int) -> tuple[str, ...]:
         """Return the names of the entities to ask for query i, best first."""
+        self._check_query(i)
         return tuple(self.panel.names[j] for j in self.order[i, : self.k[i]])
 
     def explain(self, i: int) -> Explanation:
@@ -119,10 +120,9 @@ class Selection:
           ask    2. b     score +0.3000  fee 2
           skip   3. base  score +0.1000  fee 0
         """
-        if not -len(self) <= i < len(self):
-            raise InvalidInputError(f"`i` must be a query between 0 and {len(self) - 1}, got {i}.")
+        self._check_query(i)
         ranked = list(self.order[i])
-        ranked += [j for j in rank(self.scores[i : i + 1] if i != -1 else self.scores[-1:])[0] if j not in ranked]
+        ranked += [j for j in rank(self.scores[i][None])[0] if j not in ranked]
         so_far = np.cumsum(self.fees[i, ranked])
         choices = tuple(
             Choice(
@@ -137,6 +137,10 @@ class Selection:
         )
         k = int(self.k[i])
         return Explanation(query=i % len(self), chosen=choices[:k], others=choices[k:])
+
+    def _check_query(self, i: int) -> None:
+        if not -len(self) <= i < len(self):
+            raise InvalidInputError(f"`i` must be a query between 0 and {len(self) - 1}, got {i}.")
 
     def to_columns(self) -> dict[str, np.ndarray]:
         """Return query, rank (from 1), entity, kind, score and fee of each entity asked, each of shape (asked,).
@@ -213,16 +217,18 @@ def fees_table(fees: ArrayLike | None, panel: Panel, n: int) -> FloatTable:
     """Return fees of shape (n, |A|): the panel's, one for each entity, or one for each query and entity."""
     if fees is None:
         return np.broadcast_to(panel.fees, (n, len(panel)))
-    array = check.numeric(fees, "fees")
-    if array.ndim == 1:
-        check.same_shape(array, "fees", (len(panel),), "one fee for each entity of the panel")
-        array = np.broadcast_to(array, (n, len(panel)))
-    check.same_shape(array, "fees", (n, len(panel)), "one row for each query, one column for each entity")
-    if not np.isfinite(array).all():
-        raise InvalidInputError("`fees` must be finite: fill in what an unasked entity would have charged.")
+    if np.ndim(fees) == 1:
+        array = check.table(check.numeric(fees, "fees")[None], "fees", entities=panel.names)
+    else:
+        # A copy: a selection freezes its arrays, and the caller's must stay free.
+        array = np.array(check.table(fees, "fees", entities=panel.names))
+        check.same_shape(array, "fees", (n, len(panel)), "one row for each query")
     if (array[:, panel.is_kind("reject")] > 0).any():
-        raise InvalidInputError("`fees` must be 0 for a reject entity: abstaining costs error, not money.")
-    return check.nonnegative(array, "fees")
+        raise InvalidInputError(
+            f"`fees` must be 0 for a reject entity, got {array[:, panel.is_kind('reject')].max():g}: abstaining costs "
+            "error, not money."
+        )
+    return np.broadcast_to(check.nonnegative(array, "fees"), (n, len(panel)))
 
 
 def in_order(table: np.ndarray, order: Order) -> np.ndarray:
@@ -246,12 +252,12 @@ def _best_of_block(scores: np.ndarray, k: int) -> np.ndarray:
     above, level = scores > threshold, scores == threshold
     # Of the entities level with the k-th best, those with the smallest indices fill the places left.
     places = k - above.sum(axis=1, keepdims=True)
-    chosen = np.nonzero(above | (level & (np.cumsum(level, axis=1) <= places)))[1].reshape(-1, k)
+    best = above | (level & (np.cumsum(level, axis=1) <= places))
+    chosen = np.flatnonzero(best).reshape(-1, k) % scores.shape[1]
     best_first = np.argsort(-in_order(scores, chosen), axis=1, kind="stable")
     return in_order(chosen, best_first)
 
 
 def _scores_of(scores: ArrayLike, panel: Panel) -> np.ndarray:
-    table = np.array(check.table(scores, "scores"))
-    check.same_shape(table, "scores", (len(table), len(panel)), "one column for each entity of the panel")
-    return table
+    # A copy: a selection freezes its arrays, and the caller's must stay free.
+    return np.array(check.table(scores, "scores", entities=panel.names))

@@ -77,5 +77,6 @@ def test_a_cascade_says_what_its_last_stage_said():
     answers = Answers.from_table([["x", "y", "z"], ["x", "y", "z"]], panel)
     cascade = Cascade(panel, np.array([0, 2, 1]), np.array([0.9, 0.5, 0.0]))
     selection = cascade.select([[0.95, 0.0, 0.0], [0.1, 0.9, 0.2]])
-    assert cascade.predict(selection, answers).tolist() == ["x", "y"]
+    said, answered = cascade.predict(selection, answers)
+    assert (said.tolist(), answered.all()) == (["x", "y"], True)
     assert selection.fee.tolist() == [0.0, 3.0]

@@ -18,7 +18,7 @@ def average(committee: Committee, weights: Float[np.ndarray, "n K"]) -> Verdicts
     # Weights are summed as they come, so that a committee of one says exactly what its member said.
     shares = np.where(voted, weights, 0.0)
     total = np.cumsum(shares, axis=1)
-    decided = np.logical_or.accumulate(voted, axis=1)
+    decided = committee.decided
     values = np.cumsum(shares * numbers, axis=1) / np.where(decided, total, 1.0)
     return Verdicts(values=values, decided=decided)
 

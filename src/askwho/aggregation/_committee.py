@@ -49,9 +49,9 @@ class Committee:
         check.same_shape(answers.values, "answers", shape, why)
         expected = None
         if expected_errors is not None:
-            expected = check.nonnegative(check.table(expected_errors, "expected_errors"), "expected_errors")
-            check.same_shape(expected, "expected_errors", shape, why)
-            expected = in_order(expected, selection.order)
+            given = check.table(expected_errors, "expected_errors", entities=selection.panel.names)
+            check.same_shape(given, "expected_errors", shape, why)
+            expected = in_order(check.nonnegative(given, "expected_errors"), selection.order)
         return cls(
             panel=selection.panel,
             order=selection.order,
@@ -83,11 +83,18 @@ class Committee:
     @cached_property
     def voted(self) -> BoolRanks:
         """Which members gave a usable answer, shape (n, K)."""
-        return self.states == Cell.ANSWERED
+        return self._everywhere if self.said.complete else self.states == Cell.ANSWERED
+
+    @cached_property
+    def decided(self) -> BoolRanks:
+        """Which prefixes have a member that gave a usable answer, shape (n, K)."""
+        return self._everywhere if self.said.complete else np.logical_or.accumulate(self.voted, axis=1)
 
     @cached_property
     def scorable(self) -> BoolRanks:
         """Which prefixes can be scored, shape (n, K): those whose every member was asked."""
+        if self.said.complete:
+            return self._everywhere
         return np.logical_and.accumulate(self.states != Cell.NOT_ASKED, axis=1)
 
     @cached_property
@@ -95,9 +102,14 @@ class Committee:
         """Which prefixes hold a reject entity, shape (n, K): they abstain where nobody votes."""
         return np.logical_or.accumulate(self.panel.is_kind("reject")[self.order], axis=1)
 
+    @property
+    def _everywhere(self) -> BoolRanks:
+        return np.broadcast_to(np.True_, self.order.shape)
+
     def numbers(self) -> Float[np.ndarray, "n K"]:
         """Return the answers as numbers, shape (n, K), 0 where there is none, or say that they are no numbers."""
-        return np.where(self.voted, check.numeric(self.answers, "answers"), 0.0)
+        numbers = check.numeric(self.answers, "answers")
+        return numbers if self.said.complete else np.where(self.voted, numbers, 0.0)
 
     def known_errors(self) -> Float[np.ndarray, "n K"]:
         """Return the members' expected errors, shape (n, K), or say that this aggregation needs them."""

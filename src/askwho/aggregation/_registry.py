@@ -79,6 +79,6 @@ def prefixwise(one_size: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarr
                     f"`one_size` must return one decision a query, shape {(len(voted),)}, got {decisions.shape}."
                 )
             columns.append(decisions)
-        return Verdicts(values=np.stack(columns, axis=1), decided=np.logical_or.accumulate(voted, axis=1))
+        return Verdicts(values=np.stack(columns, axis=1), decided=committee.decided)
 
     return combine

@@ -37,7 +37,7 @@ def vote(committee: Committee, weights: Float[np.ndarray, "n K"], *, ties: Ties 
         else:
             codes, names = _row_codes(committee.codes[rows], voted[rows])
             winners[rows] = np.take_along_axis(names, _leaders(codes, voted[rows], weights[rows], ties), axis=1)
-    decided = np.logical_or.accumulate(voted, axis=1)
+    decided = committee.decided
     values = committee.classes[np.where(decided, winners, 0)] if len(committee.classes) else committee.answers
     return Verdicts(values=values, decided=decided)
 

@@ -5,6 +5,7 @@ from jaxtyping import Float
 
 from askwho import _validation as check
 from askwho.aggregation._committee import Committee
+from askwho.exceptions import InvalidInputError
 
 # exp(-700) is the smallest share that float64 can still divide by: a weight is tiny there, never zero.
 _WIDEST_GAP = 700.0
@@ -31,7 +32,12 @@ def log_odds_weights(committee: Committee, *, n_classes: int = 2, margin: float 
         n_classes: C, among how many answers a wrong one is spread.
         margin: expected errors are kept this far from 0 and from 1, so that nobody is infinitely sure.
     """
-    errors = np.clip(committee.known_errors(), margin, 1.0 - margin)
+    expected = committee.known_errors()
+    if (expected > 1).any():
+        raise InvalidInputError(
+            f"`expected_errors` must be between 0 and 1 for log-odds, got {expected.max():g}: they are probabilities."
+        )
+    errors = np.clip(expected, margin, 1.0 - margin)
     check.finite_number(n_classes, "n_classes", minimum=2)
     return np.where(committee.voted, np.log((1.0 - errors) / errors) + np.log(n_classes - 1.0), 0.0)
 

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from askwho.exceptions import InvalidInputError
-from askwho.losses._comp_sum import weighted_comp_sum
+from askwho.losses._comp_sum import same_shape, weighted_comp_sum
 from askwho.losses._deferral import deferral_weights
 
 
@@ -31,20 +31,23 @@ def cardinality_surrogate(
         mask: the shape of `scores`, false where part of the prefix was not asked and ℓ(v) is unknown. It needs a
             number for `normalization`: a row's own maximum would depend on who was asked.
     """
-    if set_losses.shape != scores.shape:
-        raise InvalidInputError(
-            f"`set_losses` must have the shape of `scores`, got {tuple(set_losses.shape)} for {tuple(scores.shape)}."
-        )
-    if isinstance(normalization, str):
-        if normalization != "shift":
-            raise InvalidInputError(f"`normalization` must be 'shift' or a number, got {normalization!r}.")
+    same_shape(scores, set_losses, "set_losses")
+    if mask is not None:
+        same_shape(scores, mask, "mask", torch.bool)
+    known = set_losses if mask is None else set_losses[mask]
+    if not torch.isfinite(known).all():
+        raise InvalidInputError("`set_losses` must be finite: pass `mask=` where part of a prefix was not asked.")
+    if normalization == "shift":
         if mask is not None:
             raise InvalidInputError(
                 "`normalization` must be a number where answers are missing, got 'shift': a row's own maximum would "
                 "depend on who was asked. Pass a bound on every set loss."
             )
         return weighted_comp_sum(scores, deferral_weights(set_losses, shift="max"), u=u)
-    if not (torch.isfinite(torch.tensor(normalization)) and normalization > 0):
-        raise InvalidInputError(f"`normalization` must be 'shift' or a number above 0, got {normalization!r}.")
+    if isinstance(normalization, str | None) or not float(known.max()) <= normalization < float("inf"):
+        raise InvalidInputError(
+            f"`normalization` must be 'shift' or a finite number of at least every set loss ({float(known.max()):g}), "
+            f"got {normalization!r}."
+        )
     weights = deferral_weights(set_losses, shift=float(normalization), mask=mask) / normalization
     return weighted_comp_sum(scores, weights, u=u, mask=mask)

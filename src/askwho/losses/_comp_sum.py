@@ -50,12 +50,24 @@ def weighted_comp_sum(
     """
     u = check_u(u)
     scores = _floating(scores)
+    same_shape(scores, weights, "weights")
     if mask is not None:
+        same_shape(scores, mask, "mask", torch.bool)
         scores = scores.masked_fill(~mask, -torch.inf)
     counts = weights > 0
     # Zero before the exponential, not after: inf · 0 is NaN, in the value and in the gradient.
     log_shares = torch.log_softmax(scores, dim=-1).masked_fill(~counts, 0.0)
     return (weights * psi_of_log_share(log_shares, u, torch.expm1)).sum(dim=-1)
+
+
+def same_shape(scores: Tensor, table: Tensor, name: str, dtype: torch.dtype | None = None) -> None:
+    """Raise unless `table` has the shape of `scores`, and the type asked for: floating point unless said."""
+    if table.shape != scores.shape:
+        raise InvalidInputError(
+            f"`{name}` must have the shape of `scores`, got {tuple(table.shape)} for {tuple(scores.shape)}."
+        )
+    if (dtype is None and not table.is_floating_point()) or (dtype is not None and table.dtype != dtype):
+        raise InvalidInputError(f"`{name}` must be {dtype or 'floating point'}, got {table.dtype}.")
 
 
 def _floating(scores: Tensor) -> Tensor:

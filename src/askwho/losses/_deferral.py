@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from askwho.exceptions import InvalidInputError
-from askwho.losses._comp_sum import weighted_comp_sum
+from askwho.losses._comp_sum import same_shape, weighted_comp_sum
 
 Shift = Literal["max", "sum"] | float | Tensor
 
@@ -27,21 +27,23 @@ def deferral_weights(costs: Tensor, *, shift: Shift = "max", mask: Tensor | None
         mask: the shape of `costs`, true where the entity was asked. It needs a constant shift: the row's own `"max"`
             or `"sum"` would depend on who was asked, and can rank the worse expert first. `Panel.cost_bound` is one.
     """
+    if not costs.is_floating_point():
+        raise InvalidInputError(f"`costs` must be floating point, got {costs.dtype}.")
     if mask is not None:
         if isinstance(shift, str):
             raise InvalidInputError(
                 f"`shift` must be a number where answers are missing, got {shift!r}: it would depend on who was asked. "
                 "Pass `panel.cost_bound(...)`."
             )
-        if mask.shape != costs.shape or mask.dtype != torch.bool:
-            raise InvalidInputError(
-                f"`mask` must be boolean of shape {tuple(costs.shape)}, got {mask.dtype} of {tuple(mask.shape)}."
-            )
+        same_shape(costs, mask, "mask", torch.bool)
         if not mask.any(dim=-1).all():
             raise InvalidInputError("`mask` must be true once in every row: drop queries that nobody was asked.")
         costs = costs.masked_fill(~mask, 0.0)
     if not torch.isfinite(costs).all():
-        raise InvalidInputError("`costs` must be finite: pass `mask=` to leave out entities that were not asked.")
+        raise InvalidInputError(
+            f"`costs` must be finite, got {int((~torch.isfinite(costs)).sum())} cells that are not: pass `mask=` to "
+            "leave out entities that were not asked."
+        )
     weights = _level(costs, shift) - costs
     if mask is not None:
         weights = weights.masked_fill(~mask, 0.0)
@@ -74,10 +76,7 @@ def deferral_surrogate(
     >>> deferral_surrogate(torch.zeros(1, 3), costs)  # (1.0 + 0.0 + 0.7) log 3
     tensor([1.8676])
     """
-    if costs.shape != scores.shape:
-        raise InvalidInputError(
-            f"`costs` must have the shape of `scores`, got {tuple(costs.shape)} for {tuple(scores.shape)}."
-        )
+    same_shape(scores, costs, "costs")
     return weighted_comp_sum(scores, deferral_weights(costs, shift=shift, mask=mask), u=u, mask=mask)
 
 

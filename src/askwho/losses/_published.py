@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid, softplus
 
 from askwho.exceptions import InvalidInputError
-from askwho.losses._comp_sum import weighted_comp_sum
+from askwho.losses._comp_sum import same_shape, weighted_comp_sum
 from askwho.losses._deferral import deferral_weights
 
 
@@ -70,7 +70,9 @@ def mao_one_stage(scores: Tensor, costs: Tensor, *, n_labels: int, u: float = 1.
     References:
         Mao, Mohri, Zhong. Principled approaches for learning to defer with multiple experts. ISAIM 2024.
     """
-    _right(scores[..., :n_labels], costs[..., :n_labels], n_labels)
+    same_shape(scores, costs, "costs")
+    _check_labels(scores, n_labels)
+    _one_right_label(costs[..., :n_labels], "costs")
     return weighted_comp_sum(scores, deferral_weights(costs, shift=1.0), u=u)
 
 
@@ -116,6 +118,7 @@ def mao_two_stage(scores: Tensor, costs: Tensor, *, u: float = 1.0) -> Float[Ten
     References:
         Mao, Mohri, Mohri, Zhong. Two-stage learning to defer with multiple experts. NeurIPS 2023.
     """
+    same_shape(scores, costs, "costs")
     return weighted_comp_sum(scores, deferral_weights(costs, shift=1.0), u=u)
 
 
@@ -130,6 +133,7 @@ def mao_two_stage_regression(scores: Tensor, costs: Tensor, *, u: float = 1.0) -
     References:
         Mao, Mohri, Zhong. Regression with multi-expert deferral. ICML 2024.
     """
+    same_shape(scores, costs, "costs")
     return weighted_comp_sum(scores, deferral_weights(costs, shift="sum"), u=u)
 
 
@@ -148,9 +152,11 @@ def post_hoc(scores: Tensor, costs: Tensor) -> Float[Tensor, "*batch"]:
         Narasimhan, Jitkrittum, Menon, Rawat, Kumar. Post-hoc estimators for learning to defer to an expert.
         NeurIPS 2022.
     """
-    _same_shape(scores, costs, "costs")
+    same_shape(scores, costs, "costs")
     if not (torch.isfinite(costs).all() and (costs >= 0).all()):
-        raise InvalidInputError("`costs` must be finite and at least 0.")
+        raise InvalidInputError(
+            f"`costs` must be finite and at least 0, got values from {float(costs.min()):g} to {float(costs.max()):g}."
+        )
     deferral = scores[..., 1:] - scores[..., :1]
     return (costs[..., :1] * softplus(-deferral) + costs[..., 1:] * softplus(deferral)).sum(dim=-1)
 
@@ -166,23 +172,26 @@ def _asymmetric(scores: Tensor, n_labels: int) -> tuple[Tensor, Tensor]:
 
 def _right(scores: Tensor, errors: Tensor, n_labels: int) -> Tensor:
     """1 − errors, checked: zero-one, and exactly one label right."""
-    _same_shape(scores, errors, "errors")
+    same_shape(scores, errors, "errors")
     _check_labels(scores, n_labels)
-    right = 1 - errors
-    if not ((errors == 0) | (errors == 1)).all():
-        raise InvalidInputError("`errors` must be 0 or 1 for this method; `mao_one_stage` takes general costs.")
-    if not (right[..., :n_labels].sum(dim=-1) == 1).all():
-        raise InvalidInputError("`errors` must have exactly one right label in each row.")
-    return right
+    odd = errors[(errors != 0) & (errors != 1)]
+    if odd.numel():
+        raise InvalidInputError(
+            f"`errors` must be 0 or 1 for this method, got {float(odd[0]):g}: `mao_one_stage` takes general costs."
+        )
+    _one_right_label(errors[..., :n_labels], "errors")
+    return 1 - errors
+
+
+def _one_right_label(labels: Tensor, name: str) -> None:
+    right = (labels == 0).sum(dim=-1)
+    if not (((labels == 0) | (labels == 1)).all() and (right == 1).all()):
+        raise InvalidInputError(
+            f"`{name}` must be 0 for exactly one label of a row and 1 for the others, got {int(right.min())} to "
+            f"{int(right.max())} right labels."
+        )
 
 
 def _check_labels(scores: Tensor, n_labels: int) -> None:
     if not 2 <= n_labels <= scores.shape[-1]:
         raise InvalidInputError(f"`n_labels` must be between 2 and {scores.shape[-1]}, got {n_labels}.")
-
-
-def _same_shape(scores: Tensor, table: Tensor, name: str) -> None:
-    if table.shape != scores.shape:
-        raise InvalidInputError(
-            f"`{name}` must have the shape of `scores`, got {tuple(table.shape)} for {tuple(scores.shape)}."
-        )

@@ -4,12 +4,13 @@ All take the arguments of `committee_error`, and return one figure at the select
 each k, shape (K,).
 """
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from askwho import _validation as check
 from askwho._types import Ties
 from askwho.aggregation import Combine, Committee, best_of_k, inclusion
 from askwho.answers import Answers
@@ -208,8 +209,7 @@ def coverage(selection: Selection, answers: Answers, *, every_k: bool = False) -
 
     With `every_k` one figure for each k, shape (K,).
     """
-    decided = np.logical_or.accumulate(Committee.of(selection, answers).voted, axis=1)
-    return _mean(decided.astype(np.float64), selection, every_k=every_k)
+    return _mean(Committee.of(selection, answers).decided.astype(np.float64), selection, every_k=every_k)
 
 
 def scored_share(selection: Selection, answers: Answers, *, every_k: bool = False) -> Measure:
@@ -225,6 +225,7 @@ def _mean(
     per_k: Float[np.ndarray, "n K"], selection: Selection, *, every_k: bool, missing: Missing = "refuse"
 ) -> Measure:
     values = per_k if every_k else at_own_k(per_k, selection)[:, None]
+    check.one_of(missing, "missing", get_args(Missing))
     unscored = np.isnan(values)
     if unscored.any():
         if missing == "refuse":

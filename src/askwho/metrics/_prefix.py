@@ -8,7 +8,7 @@ from askwho import _validation as check
 from askwho._types import FloatRanks, FloatTable, Ties
 from askwho.aggregation import Combine, Committee, aggregation
 from askwho.answers import Answers, Cell
-from askwho.costs import ErrorFunction, elementwise_error, truth_column, worst_error
+from askwho.costs import ErrorFunction, elementwise_error, recorded_errors, truth_column, worst_error
 from askwho.selection import Selection, in_order
 
 
@@ -36,18 +36,15 @@ def prefix_errors(
     right = truth_column(truth, committee.said, committee.panel)
     verdicts = aggregation(combine, ties=ties)(committee)
     expected = np.broadcast_to(right[:, None], verdicts.values.shape)
-    errors = np.full(verdicts.decided.shape, np.nan)
-    if verdicts.decided.all():
+    decided = verdicts.decided
+    if decided.all():
         errors = elementwise_error(verdicts.values, expected, error)
     else:
-        decided = verdicts.decided
+        errors = np.zeros(decided.shape)
         errors[decided] = elementwise_error(verdicts.values[decided], expected[decided], error)
-        failed = ~decided & committee.scorable
-        errors[failed] = worst_error(errors, error)
-        errors[failed & committee.may_abstain] = _price_of_abstaining(committee)
-    if not committee.scorable.all():
-        errors = np.where(committee.scorable, errors, np.nan)
-    return errors
+        errors[~decided] = worst_error(recorded_errors(committee.said, right, error), error)
+        errors[~decided & committee.may_abstain] = _price_of_abstaining(committee)
+    return errors if committee.scorable.all() else np.where(committee.scorable, errors, np.nan)
 
 
 def prefix_fees(selection: Selection, *, answers: Answers | None = None) -> FloatRanks:
@@ -73,7 +70,7 @@ def prefix_deferral_losses(selection: Selection, costs: ArrayLike) -> FloatRanks
         selection: whom to ask.
         costs: μ, shape (n, |A|), as `augmented_costs` gives them.
     """
-    table = check.table(costs, "costs", allow_nan=True)
+    table = check.table(costs, "costs", entities=selection.panel.names, allow_nan=True)
     check.same_shape(table, "costs", selection.scores.shape, "the selection's queries and its panel's entities")
     return np.cumsum(in_order(table, selection.order), axis=1)
 

@@ -69,5 +69,5 @@ def chow_rule(probabilities: ArrayLike, *, penalty: float) -> Int[np.ndarray, " 
 def sums_to_one(table: np.ndarray, name: str) -> None:
     """Raise unless the last axis of `table` sums to 1."""
     off = np.abs(table.sum(axis=-1) - 1.0)
-    if off.max() > 1e-6:
+    if not (off <= 1e-6).all():
         raise InvalidInputError(f"`{name}` must sum to 1 for each query, got a sum that is off by {off.max():.3g}.")

@@ -32,7 +32,11 @@ class FiniteProblem:
 
     def __post_init__(self) -> None:
         if self.costs.ndim != 3 or not np.isfinite(self.costs).all() or (self.costs < 0).any():
-            raise InvalidInputError("`costs` must be finite, at least 0, and of shape (queries, outcomes, entities).")
+            raise InvalidInputError(
+                "`costs` must be finite, at least 0, and of shape (queries, outcomes, entities), got shape "
+                f"{self.costs.shape} with values from {self.costs.min(initial=np.inf):g} to "
+                f"{self.costs.max(initial=-np.inf):g}."
+            )
         m, outcomes, _ = self.costs.shape
         check.same_shape(self.conditionals, "conditionals", (m, outcomes), "one probability for each outcome")
         check.same_shape(self.marginal, "marginal", (m,), "one probability for each query")
@@ -119,7 +123,9 @@ def consistency_bound(
 
     ideal = np.array(expected)
     if best_base_costs is not None:
-        ideal[:, 0] = np.minimum(ideal[:, 0], check.numeric(best_base_costs, "best_base_costs"))
+        least = check.numeric(best_base_costs, "best_base_costs")
+        check.same_shape(least, "best_base_costs", (len(ideal),), "one cost for each query")
+        ideal[:, 0] = np.minimum(ideal[:, 0], least)
     base_excess = float(problem.marginal @ (expected - ideal)[:, 0])
 
     deferral = problem.marginal @ in_order(expected, rank(table))[:, :k].sum(axis=1)
@@ -175,4 +181,7 @@ def _members(cells: ArrayLike | None, m: int) -> Int[np.ndarray, "c m"]:
 def _constant_within(scores: np.ndarray, members: np.ndarray) -> None:
     first = scores[members.argmax(axis=1)]
     if not np.array_equal(members.T @ first, scores):
-        raise InvalidInputError("`scores` must be equal for all queries of a cell: the class sees nothing else.")
+        query = int(np.argmax((members.T @ first != scores).any(axis=1)))
+        raise InvalidInputError(
+            f"`scores` must be equal for all queries of a cell, got others for query {query}: the class sees no more."
+        )

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._types import FloatTable
-from askwho.answers import Answers
+from askwho.answers import Answers, Cell
 from askwho.exceptions import InvalidInputError
 from askwho.panel import Panel
 from askwho.selection import Selection, in_order, select_adaptive
@@ -80,8 +80,11 @@ class Cascade:
         Args:
             confidences: conf(x, j), shape (n, |A|), in [0, 1], by entity.
         """
-        table = check.table(confidences, "confidences")
-        check.same_shape(table, "confidences", (len(table), len(self.panel)), "one column for each entity")
+        table = check.table(confidences, "confidences", entities=self.panel.names)
+        if (table < 0).any() or (table > 1).any():
+            raise InvalidInputError(
+                f"`confidences` must be between 0 and 1, got values from {table.min():g} to {table.max():g}."
+            )
         passed = table[:, self.order] >= self.thresholds
         passed[:, -1] = True
         return passed.argmax(axis=1) + 1
@@ -91,10 +94,15 @@ class Cascade:
         k = self.cardinality(confidences)
         return select_adaptive(cascade_scores(self.order, k), k, panel=self.panel, fees=fees)
 
-    def predict(self, selection: Selection, answers: Answers) -> Shaped[np.ndarray, " n"]:
-        """Return what the last stage of each query said, shape (n,): a cascade does not combine."""
+    def predict(
+        self, selection: Selection, answers: Answers
+    ) -> "tuple[Shaped[np.ndarray, ' n'], Bool[np.ndarray, ' n']]":
+        """Return what the last stage of each query said, and where that is an answer, two arrays of shape (n,).
+
+        A cascade does not combine.
+        """
         last = in_order(selection.order, selection.k[:, None] - 1)
-        return in_order(answers.values, last)[:, 0]
+        return in_order(answers.values, last)[:, 0], in_order(answers.states, last)[:, 0] == Cell.ANSWERED
 
 
 def _permutation(order: ArrayLike) -> Int[np.ndarray, " a"]:
