@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import train_test_split
 
 from askwho import Answers, Panel, Selection, cardinality_losses, metrics, select_adaptive, select_top_k, task_errors
 from askwho.aggregation import Committee
@@ -27,9 +26,9 @@ KNOWS = {
 
 def main() -> None:
     """Train, route, and print the trade-off."""
-    pixels, digit = load_digits(return_X_y=True)
-    seen, rest, y_seen, y_rest = train_test_split(pixels, digit, test_size=0.7, random_state=SEED, stratify=digit)
-    learn, test, y_learn, y_test = train_test_split(rest, y_rest, test_size=0.5, random_state=SEED, stratify=y_rest)
+    pixels, digit = map(np.asarray, load_digits(return_X_y=True))
+    first, second, third = np.split(np.random.default_rng(SEED).permutation(len(digit)), [540, 1170])
+    (seen, y_seen), (learn, y_learn), (test, y_test) = ((pixels[i], digit[i]) for i in (first, second, third))
 
     panel = Panel.two_stage(FEES)
     entities = [weak_base(seen, y_seen), *(specialist(seen, y_seen, KNOWS[name]) for name in FEES)]

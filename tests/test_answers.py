@@ -1,5 +1,6 @@
 """The three things a cell can be, and answers of every type."""
 
+import datetime as dt
 import itertools
 import math
 
@@ -163,7 +164,7 @@ def test_a_mapping_of_columns_is_read_as_a_list_is():
 
 
 def test_numbers_and_texts_beside_a_null_are_refused():
-    with pytest.raises(InvalidInputError, match="numbers and str"):
+    with pytest.raises(InvalidInputError, match="numbers and text"):
         answers(["x", None], ["y", 1])
 
 
@@ -250,3 +251,72 @@ def test_permuting_entities_permutes_columns(rows, order):
         straight.values[:, order].tolist(),
         straight.states[:, order].tolist(),
     )
+
+
+@pytest.mark.parametrize("null", [math.nan, np.float64("nan"), None])
+@pytest.mark.parametrize("column_type", [list, tuple])
+def test_a_null_among_the_words_of_a_column_is_a_null(column_type, null):
+    said = Answers.from_table({"base": column_type(["x", null]), "a": column_type(["y", "z"])}, PANEL)
+    assert said.states.tolist() == [[ANSWERED, ANSWERED], [NOT_ASKED, ANSWERED]]
+
+
+def test_nan_among_words_is_not_the_text_nan():
+    said = Answers.from_table({"base": ["x", math.nan], "a": ["y", "z"]}, PANEL)
+    assert said.encoded[1].tolist() == ["x", "y", "z"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "dtype", "kind"),
+    [
+        (["x", "y"], "string", "U"),
+        (["x", "y"], "str", "U"),
+        (["x", "y"], "category", "U"),
+        ([True, False], "boolean", "b"),
+    ],
+)
+def test_the_na_of_pandas_is_a_null(cells, dtype, kind):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"base": pandas.array([cells[0], None], dtype=dtype), "a": pandas.array(cells, dtype=dtype)}
+    )
+    said = Answers.from_table(frame, PANEL)
+    assert said.states.tolist() == [[ANSWERED, ANSWERED], [NOT_ASKED, ANSWERED]]
+    assert said.values.dtype.kind == kind
+
+
+def test_the_na_of_pandas_in_a_list_is_a_null():
+    pandas = pytest.importorskip("pandas")
+    assert answers(["x", pandas.NA], ["y", "z"]).states.tolist() == [[ANSWERED, NOT_ASKED], [ANSWERED, ANSWERED]]
+
+
+FIRST, SECOND = dt.date(2020, 1, 1), dt.date(2020, 2, 1)
+
+
+def test_dates_of_python_are_kept_beside_a_null():
+    said = answers([FIRST, None], [FIRST, SECOND])
+    assert (said.values[1].tolist(), said.states[0].tolist()) == ([FIRST, SECOND], [ANSWERED, NOT_ASKED])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_dates_of_a_data_frame_are_kept_beside_a_null(library):
+    moments = [dt.datetime(2020, 1, 1), dt.datetime(2020, 2, 1)]  # noqa: DTZ001 - a log without time zones
+    frame = pytest.importorskip(library).DataFrame({"base": [moments[0], None], "a": moments})
+    said = Answers.from_table(frame, PANEL)
+    assert said.values.dtype.kind == "M"
+    assert said.states.tolist() == [[ANSWERED, ANSWERED], [NOT_ASKED, ANSWERED]]
+
+
+LARGEST = 2**64 - 1
+
+
+@pytest.mark.parametrize(
+    "row", [[LARGEST, LARGEST - 1], [2**63, 2**63 + 4096], [2**63 - 1, 2**63], [0, LARGEST]], ids=repr
+)
+def test_codes_lead_back_to_unsigned_answers(row):
+    codes, classes = Answers.from_table(np.array([row], dtype=np.uint64), PANEL).encoded
+    assert classes[codes].tolist() == [row]
+
+
+def test_unsigned_answers_beside_a_null_stay_exact():
+    codes, classes = answers([LARGEST, None], [LARGEST - 1, LARGEST]).encoded
+    assert classes[codes][1].tolist() == [LARGEST - 1, LARGEST]

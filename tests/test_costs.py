@@ -1,5 +1,6 @@
 """Errors from answers, grades and parts; costs from errors and fees."""
 
+import datetime as dt
 import math
 
 import numpy as np
@@ -18,7 +19,7 @@ from askwho import (
     multi_task_errors,
     task_errors,
 )
-from askwho.costs import error_function, squared
+from askwho.costs import error_function, squared, zero_one
 
 PANEL = Panel.two_stage(["a"])
 THREE = Panel.two_stage(["a", "b"])
@@ -357,3 +358,85 @@ def test_the_panel_s_fees_spelled_out_change_nothing(table, fee_weight):
 def test_no_cost_of_a_grade_is_above_the_panel_s_bound(grades, fee_weight):
     costs = augmented_costs(errors_from_grades(grades, panel=PRICED), panel=PRICED, fee_weight=fee_weight)
     assert (costs <= PRICED.cost_bound(fee_weight=fee_weight)).all()
+
+
+@pytest.mark.parametrize(
+    ("rows", "truth"),
+    [
+        ([["x", "y"], ["y", None]], ["x", "x"]),
+        ([[1.0, 2.0], [None, 5.0]], [1.0, 4.0]),
+        ([[None, None]], ["x"]),
+    ],
+    ids=["text", "numbers", "nobody"],
+)
+@pytest.mark.parametrize("nulls", ["not-asked", "no-answer"])
+def test_zero_one_by_name_and_by_function_are_equal(rows, truth, nulls):
+    said = answers(*rows, nulls=nulls)
+    by_name = task_errors(said, truth, panel=PANEL, error="zero-one")
+    same(task_errors(said, truth, panel=PANEL, error=zero_one), by_name)
+
+
+@pytest.mark.parametrize("truth", [["x", "y"], [1, 2], [True, False]], ids=["text", "numbers", "yes-no"])
+def test_a_log_in_which_nobody_answered_is_all_wrong(truth):
+    said = answers([None, None], [None, None], nulls="no-answer")
+    assert task_errors(said, truth, panel=PANEL).tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_data_frame_in_which_nobody_answered_is_all_wrong(library):
+    frame = pytest.importorskip(library).DataFrame({"base": [None, None], "a": [None, None]})
+    said = Answers.from_table(frame, PANEL, nulls="no-answer")
+    assert task_errors(said, ["x", "y"], panel=PANEL).tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_nan_among_words_has_no_error():
+    said = Answers.from_table({"base": ["x", math.nan], "a": ["y", "x"]}, PANEL)
+    same(task_errors(said, ["x", "nan"], panel=PANEL), [[0.0, 1.0], [NAN, 1.0]])
+
+
+def test_errors_of_dates_beside_a_null():
+    first, second = dt.date(2020, 1, 1), dt.date(2020, 2, 1)
+    same(task_errors(answers([first, None], [first, second]), [first, first], panel=PANEL), [[0.0, NAN], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize("nulls", ["not-asked", "no-answer"])
+def test_errors_of_dates_with_their_own_null(nulls):
+    dates = np.array([["2020-01-01", "NaT"], ["2020-02-01", "2020-01-01"]], "M8[D]")
+    said = Answers.from_table(dates, PANEL, nulls=nulls)
+    truth = np.array(["2020-01-01"] * 2, "M8[D]")
+    same(task_errors(said, truth, panel=PANEL), [[0.0, NAN if nulls == "not-asked" else 1.0], [1.0, 0.0]])
+
+
+def test_errors_of_the_dates_of_a_data_frame():
+    pandas = pytest.importorskip("pandas")
+    dates = pandas.to_datetime(["2020-01-01", "2020-02-01"])
+    frame = pandas.DataFrame({"base": dates, "a": [dates[0], None]})
+    same(
+        task_errors(Answers.from_table(frame, PANEL), pandas.Series([dates[0]] * 2), panel=PANEL),
+        [[0.0, 0.0], [1.0, NAN]],
+    )
+
+
+def test_errors_of_the_na_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    column = pandas.array([True, None], dtype="boolean")
+    said = Answers.from_table(pandas.DataFrame({"base": column, "a": column}), PANEL, nulls={"a": "no-answer"})
+    same(task_errors(said, [True, True], panel=PANEL), [[0.0, 0.0], [NAN, 1.0]])
+
+
+def test_errors_of_unsigned_numbers_above_the_signed_ones():
+    said = Answers.from_table(np.array([[2**64 - 1, 2**64 - 2]], dtype=np.uint64), PANEL)
+    truth = np.array([2**64 - 2], dtype=np.uint64)
+    assert task_errors(said, truth, panel=PANEL).tolist() == [[1.0, 0.0]]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_errors_and_fees_may_be_data_frames(library):
+    frame = pytest.importorskip(library).DataFrame({"base": [0.5, 0.0], "a": [1.0, 2.0]})
+    assert augmented_costs(frame, panel=PANEL, fees=frame).tolist() == [[1.0, 2.0], [0.0, 4.0]]
+
+
+def test_the_fees_of_the_caller_stay_writable():
+    fees = np.array([[0.0, 1.0]])
+    augmented_costs([[0.0, 0.0]], panel=PANEL, fees=fees)
+    assert fees.flags.writeable

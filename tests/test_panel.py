@@ -202,3 +202,25 @@ def test_no_cost_is_above_the_bound(weights, fee_weight, seed):
 def test_a_fee_is_finite_and_not_below_zero(fee):
     with pytest.raises(InvalidInputError, match="`fee of a` must be a finite number of at least 0"):
         Panel.two_stage({"a": fee})
+
+
+@pytest.mark.parametrize("labels", [["0", "00"], [0, 1.5], [np.int64(3), np.int64(4)], [True, False]], ids=repr)
+def test_labels_may_be_texts_and_numbers(labels):
+    assert Panel.one_stage(labels, ["e"]).labels == tuple(labels)
+
+
+@pytest.mark.parametrize("labels", [[1, 1], [0, float("nan")], [0, (1, 2)]], ids=["equal", "NaN", "tuple"])
+def test_labels_that_cannot_be_told_apart_are_refused(labels):
+    with pytest.raises(InvalidInputError, match="`labels` must be"):
+        Panel.one_stage(labels, ["e"])
+
+
+def test_two_bases_are_refused():
+    with pytest.raises(InvalidInputError, match="one base at the most"):
+        Panel((Entity("g", "base"), Entity("h", "base")))
+
+
+@pytest.mark.parametrize("expert", [Entity("z", "base"), Entity("z", "reject"), Entity("z", "label", label=7)])
+def test_experts_of_another_kind_are_refused(expert):
+    with pytest.raises(InvalidInputError, match="`experts` must be of kind 'expert'"):
+        Panel.two_stage([expert])

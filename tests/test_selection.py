@@ -104,3 +104,45 @@ def test_frames_have_one_row_for_each_entity_asked():
         }
     )
     pd.testing.assert_frame_equal(frame, expected, check_dtype=False)
+
+
+SELECT = {
+    "top k": lambda scores, fees: select_top_k(scores, 1, panel=panel_of(2), fees=fees),
+    "adaptive": lambda scores, fees: select_adaptive(scores, [1], panel=panel_of(2), fees=fees),
+}
+
+
+@pytest.mark.parametrize("fees", [np.array([0.0, 1.0]), np.array([[0.0, 1.0]])], ids=["by entity", "by query"])
+@pytest.mark.parametrize("name", SELECT)
+def test_the_fees_of_the_caller_stay_writable(name, fees):
+    SELECT[name](np.array([[0.2, 0.1]]), fees)
+    assert fees.flags.writeable
+
+
+@pytest.mark.parametrize("name", SELECT)
+def test_the_scores_of_the_caller_stay_writable(name):
+    scores = np.array([[0.2, 0.1]])
+    SELECT[name](scores, None)
+    assert scores.flags.writeable
+
+
+@pytest.mark.parametrize("name", SELECT)
+def test_changing_the_callers_fees_leaves_the_selection_alone(name):
+    fees = np.array([[0.0, 1.0]])
+    selection = SELECT[name](np.array([[0.2, 0.1]]), fees)
+    fees[0, 1] = 9.0
+    assert selection.fees.tolist() == [[0.0, 1.0]]
+
+
+def test_changing_the_callers_k_leaves_the_selection_alone():
+    k = np.array([1])
+    selection = select_adaptive([[0.2, 0.1]], k, panel=panel_of(2))
+    k[0] = 2
+    assert selection.k.tolist() == [1]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_scores_and_fees_may_be_data_frames(library):
+    frame = pytest.importorskip(library).DataFrame({"base": [0.5, 0.0], "e1": [0.25, 2.0]})
+    selection = select_top_k(frame, 1, panel=panel_of(2), fees=frame)
+    assert (selection.order.tolist(), selection.fee.tolist()) == ([[0], [1]], [0.5, 2.0])

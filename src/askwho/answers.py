@@ -88,7 +88,7 @@ class Answers:
 
     def __post_init__(self) -> None:
         check.same_shape(self.states, "states", self.values.shape, "one state for each answer")
-        if not np.isin(self.states, [cell.value for cell in Cell]).all():
+        if self.states.size and (self.states.min() < min(Cell) or self.states.max() > max(Cell)):
             raise InvalidInputError(f"`states` must hold 0, 1 or 2 (see `Cell`), got {np.unique(self.states)}.")
 
     def __len__(self) -> int:
@@ -100,19 +100,30 @@ class Answers:
         return not self.states.any()
 
     @cached_property
+    def family(self) -> str | None:
+        """What kind of answers these are, "numbers", "text" or "dates"; None where nobody ever answered."""
+        if not (self.states == Cell.ANSWERED).any():
+            return None
+        return family(self.values if self.values.dtype.kind != "O" else self.values[self.states == Cell.ANSWERED])
+
+    @cached_property
     def encoded(self) -> "tuple[Int[np.ndarray, 'n a'], Shaped[np.ndarray, ' C']]":
         """Codes (n, |A|), in the order of the sorted answers, and the answers (C,) they stand for.
 
         A cell without an answer has some code, to be ignored.
         """
-        voted = self.states == Cell.ANSWERED
-        if self.values.dtype.kind in "iub" and voted.any():
-            low, high = int(self.values[voted].min()), int(self.values[voted].max())
+        answered = self.states == Cell.ANSWERED
+        said = self.values if self.complete else self.values[answered]
+        if said.dtype.kind in "iub" and said.size:
+            low, high = int(said.min()), int(said.max())
             if high - low < _SMALL_SPAN and high <= np.iinfo(np.int64).max:
-                codes = np.where(voted, self.values.astype(np.int64) - low, 0)
-                return codes, np.arange(low, high + 1).astype(self.values.dtype)
+                codes = self.values.astype(np.int64) - low
+                return codes if self.complete else np.where(answered, codes, 0), np.arange(low, high + 1).astype(
+                    said.dtype
+                )
         codes = np.zeros(self.values.shape, dtype=np.int64)
-        classes, codes[voted] = np.unique(self.values[voted], return_inverse=True)
+        classes, inverse = np.unique(said, return_inverse=True)
+        codes[answered] = inverse.ravel()
         return codes, classes
 
 

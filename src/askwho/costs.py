@@ -78,17 +78,19 @@ def task_errors(
     right = truth_column(truth, answers, panel)
     check.same_shape(answers.values, "answers", (len(right), len(panel)), "one column for each entity of the panel")
     errors = recorded_errors(answers, right, error)
-    failed = (answers.states == Cell.NO_ANSWER) & ~panel.is_kind("reject")
-    errors[failed] = worst_error(errors, error)
-    errors[:, panel.is_kind("reject")] = 1.0
+    if not answers.complete:
+        errors[answers.states == Cell.NO_ANSWER] = worst_error(errors, error)
+        errors[:, panel.is_kind("reject")] = 1.0
     return errors
 
 
 def recorded_errors(answers: Answers, truth: np.ndarray, error: str | ErrorFunction) -> FloatTable:
     """Return the errors of the answers that were given, shape (n, |A|), NaN elsewhere."""
+    truths = np.broadcast_to(truth[:, None], answers.values.shape)
+    if answers.complete:
+        return elementwise_error(answers.values, truths, error)
     answered = answers.states == Cell.ANSWERED
     errors = np.full(answered.shape, np.nan)
-    truths = np.broadcast_to(truth[:, None], answered.shape)
     errors[answered] = elementwise_error(answers.values[answered], truths[answered], error)
     return errors
 
@@ -100,8 +102,8 @@ def elementwise_error(answers: np.ndarray, truth: np.ndarray, error: str | Error
         answers, truth = check.numeric(answers, "answers"), check.numeric(truth, "truth")
     errors = check.numeric(function(answers, truth), "error")
     check.same_shape(errors, "error", answers.shape, "the error function must work elementwise")
-    bad = ~np.isfinite(errors)
-    if bad.any():
+    if not np.isfinite(errors.sum()):
+        bad = ~np.isfinite(errors)
         raise InvalidInputError(
             f"`error` must give finite numbers, got {errors[bad][0]} for the answer {answers[bad][0]!r} to "
             f"{truth[bad][0]!r}: drop or mend such answers first."
@@ -127,10 +129,10 @@ def truth_column(truth: ArrayLike, answers: Answers, panel: Panel) -> np.ndarray
             f"`truth` must hold no nulls and be finite, got {array[bad][0]} in {int(bad.sum())} rows, the first "
             f"{int(bad.argmax())}: drop those rows first."
         )
-    said = answers.values[answers.states == Cell.ANSWERED]
-    if said.size and family(array) != family(said):
+    theirs, ours = answers.family, family(array)
+    if theirs is not None and theirs != ours:
         raise InvalidInputError(
-            f"`truth` must be of the answers' type, got {family(array)} for answers that are {family(said)}: "
+            f"`truth` must be of the answers' type, got {ours} for answers that are {theirs}: "
             "1 and '1' would never agree. Convert one of them first."
         )
     if panel.labels:

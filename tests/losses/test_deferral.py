@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
-from askwho import Panel, select_top_k  # noqa: E402
+from askwho import InvalidInputError, Panel, select_top_k  # noqa: E402
 from askwho.losses import comp_sum, deferral_surrogate, deferral_weights, weighted_comp_sum  # noqa: E402
 from askwho.metrics import prefix_deferral_losses  # noqa: E402
 from askwho.theory import psi  # noqa: E402
@@ -126,3 +126,15 @@ def test_what_was_not_asked_has_neither_value_nor_gradient():
 def test_leading_axes_are_free():
     scores, costs = torch.randn(2, 5, 3), torch.rand(2, 5, 3)
     torch.testing.assert_close(deferral_surrogate(scores, costs)[1], deferral_surrogate(scores[1], costs[1]))
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (1, 3), (3,)], ids=str)
+def test_weights_are_not_stretched_to_the_scores(shape):
+    with pytest.raises(InvalidInputError, match="must have the shape of `scores`"):
+        weighted_comp_sum(torch.zeros(2, 3), torch.ones(shape))
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.bool])
+def test_costs_of_whole_numbers_are_refused(dtype):
+    with pytest.raises(InvalidInputError, match="`costs` must be floating point"):
+        deferral_weights(torch.tensor([[0, 1]], dtype=dtype))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
-from askwho import losses  # noqa: E402
+from askwho import InvalidInputError, losses  # noqa: E402
 from askwho.losses import SURROGATES  # noqa: E402
 
 N_LABELS = 3
@@ -155,3 +155,24 @@ def test_every_entry_says_what_its_function_takes(name):
     assert list(parameters)[:2] == ["scores", entry.takes]
     assert entry.reference.endswith(tuple("0123456789")) or "Corollary" in entry.reference
     assert entry.multi_expert
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (1, 3), (3,)], ids=str)
+@pytest.mark.parametrize(
+    "loss",
+    [
+        losses.mao_two_stage,
+        losses.mao_two_stage_regression,
+        lambda scores, costs: losses.mao_one_stage(scores, costs, n_labels=2),
+    ],
+    ids=["two-stage", "two-stage regression", "one-stage"],
+)
+def test_costs_are_not_stretched_to_the_scores(loss, shape):
+    with pytest.raises(InvalidInputError, match="must have the shape of `scores`"):
+        loss(torch.zeros(2, 3), torch.ones(shape))
+
+
+@pytest.mark.parametrize("name", SURROGATES)
+def test_tables_of_whole_numbers_are_refused(name):
+    with pytest.raises(InvalidInputError, match="must be floating point"):
+        call(name, [0.0] * 4, torch.tensor([[0, 1, 1, 1]]))

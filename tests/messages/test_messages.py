@@ -1,5 +1,6 @@
 """Every kind of bad input ends in one error, whose message says what was expected, what came, and what to do."""
 
+import datetime as dt
 import importlib
 import math
 import re
@@ -237,7 +238,7 @@ def test_empty_log_of_answers_in_a_data_frame():
         case(
             "features",
             lambda: check.table(np.empty((0, 3)), "X"),
-            "`X` must not be empty, got shape (0, 3): there is no query in it.",
+            "`X` must not be empty, got shape (0, 3): it has no row or no column.",
         ),
         case(
             "scores",
@@ -290,12 +291,34 @@ def test_log_of_one_class(call, message):
         case(
             "text",
             lambda: check.table([["a", "b"]], "X"),
-            "`X` must hold numbers, got an array of <U1 with shape (1, 2): encode text and categories first.",
+            "`X` must hold numbers in rows of one length, got an array of <U1 with shape (1, 2): "
+            "encode text, dates and categories first.",
         ),
         case(
             "complex",
             lambda: check.table([[1j]], "X"),
-            "`X` must hold numbers, got an array of complex128 with shape (1, 1)",
+            "`X` must hold numbers in rows of one length, got an array of complex128 with shape (1, 1)",
+        ),
+        case(
+            "dates",
+            lambda: check.table(np.array([["2020-01-01"]], "M8[D]"), "X"),
+            "`X` must hold numbers in rows of one length, got an array of datetime64[D] with shape (1, 1): "
+            "encode text, dates and categories first.",
+        ),
+        case(
+            "spans of time",
+            lambda: check.table(np.array([[1]], "m8[D]"), "X"),
+            "`X` must hold numbers in rows of one length, got an array of timedelta64[D] with shape (1, 1)",
+        ),
+        case(
+            "dates of objects",
+            lambda: check.table([[dt.date(2020, 1, 1)]], "X"),
+            "`X` must hold numbers in rows of one length, got an array of object with shape (1, 1)",
+        ),
+        case(
+            "rows of two lengths",
+            lambda: check.table([[1.0, 2.0], [1.0]], "X"),
+            "`X` must hold numbers in rows of one length, got rows of different lengths",
         ),
         case(
             "one axis",
@@ -368,7 +391,25 @@ def test_validation(call, message):
         case(
             "experts as one text",
             lambda: Panel.two_stage("gpt"),
-            "`experts` must be a list or a mapping of names, got the single text 'gpt'.",
+            "`experts` must be a list or a mapping of names, got 'gpt'.",
+        ),
+        case(
+            "experts as a number", lambda: Panel.two_stage(3), "`experts` must be a list or a mapping of names, got 3."
+        ),
+        case(
+            "number among the experts",
+            lambda: Panel.two_stage(["a", 3]),
+            "Entities must be named by non-empty strings, got 3.",
+        ),
+        case(
+            "two bases",
+            lambda: Panel((Entity("g", "base"), Entity("h", "base"))),
+            "`entities` must hold one base at the most, got ['g', 'h'].",
+        ),
+        case(
+            "kind in the plural",
+            lambda: PANEL.is_kind("experts"),
+            "`kind` must be one of 'label', 'base', 'expert', 'reject', got 'experts'.",
         ),
         case(
             "free abstaining",
@@ -397,6 +438,41 @@ def test_panel(call, message):
     refuses(call, message)
 
 
+@pytest.mark.parametrize("entity", ["a", 1, None, ("a", "expert")], ids=repr)
+def test_panel_of_something_else(entity):
+    refuses(lambda: Panel((entity,)), f"`entities` must hold `Entity` objects, got {entity!r}.")
+
+
+@pytest.mark.parametrize("expert", [Entity("z", "base"), Entity("z", "reject"), Entity("z", "label", label=7)])
+@pytest.mark.parametrize(
+    "build", [Panel.two_stage, lambda experts: Panel.one_stage([0, 1], experts)], ids=["two-stage", "one-stage"]
+)
+def test_expert_of_another_kind(build, expert):
+    refuses(lambda: build([expert]), f"`experts` must be of kind 'expert', got 'z' of kind '{expert.kind}'.")
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        pytest.param([1, 1], "`labels` must be different from each other, got [1, 1].", id="same number"),
+        pytest.param(["x", "x"], "`labels` must be different from each other, got ['x', 'x'].", id="same text"),
+        pytest.param([1, 1.0], "`labels` must be different from each other, got [1, 1.0].", id="equal numbers"),
+        pytest.param([1, True], "`labels` must be different from each other, got [1, True].", id="equal to yes"),
+        pytest.param([0, NAN], "`labels` must be text or numbers, got nan.", id="NaN"),
+        pytest.param([0, None], "`labels` must be text or numbers, got None.", id="null"),
+        pytest.param([0, (1, 2)], "`labels` must be text or numbers, got (1, 2).", id="tuple"),
+        pytest.param([[0], [1]], "`labels` must be text or numbers, got [0].", id="list"),
+    ],
+)
+@pytest.mark.parametrize(
+    "build",
+    [lambda labels: Panel.one_stage(labels, ["e"]), lambda labels: Panel.selective(labels, penalty=0.1)],
+    ids=["one-stage", "selective"],
+)
+def test_labels_that_cannot_be_told_apart(build, labels, message):
+    refuses(lambda: build(labels), message)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -423,12 +499,57 @@ def test_panel(call, message):
         case(
             "text and numbers",
             lambda: answers(["1", 1]),
-            "`answers` must be of one type, got numbers and str: 1 and '1' would never agree. Convert them first.",
+            "`answers` must be of one type, got numbers and text: 1 and '1' would never agree. Convert them first.",
         ),
         case(
             "labels of another type",
             lambda: answers(["1"], panel=ONE_STAGE),
-            "`answers` must be of one type, got numbers and str",
+            "`answers` must be of one type, got numbers and text",
+        ),
+        case(
+            "one number for a column",
+            lambda: Answers.from_table({"base": [1], "a": 2}, PANEL),
+            "`answers of a` must be a column of single values, got shape ().",
+        ),
+        case(
+            "one text for a column",
+            lambda: Answers.from_table({"base": "xy", "a": ["x", "y"]}, PANEL),
+            "`answers of base` must be a column of single values, got shape ().",
+        ),
+        case(
+            "column of rows",
+            lambda: Answers.from_table({"base": [[1, 2]], "a": [1]}, PANEL),
+            "`answers of base` must be a column of single values, got shape (1, 2).",
+        ),
+        case(
+            "column of two axes",
+            lambda: Answers.from_table({"base": np.ones((2, 1)), "a": np.ones(2)}, PANEL),
+            "`answers of base` must be a column of single values, got shape (2, 1).",
+        ),
+        case(
+            "rows of three axes",
+            lambda: Answers.from_table([[[1], [2]]], PANEL),
+            "`answers` must have two axes (queries, entities), got shape (1, 2, 1).",
+        ),
+        case(
+            "one number for all",
+            lambda: Answers.from_table(3, PANEL),
+            "`answers` must have two axes (queries, entities), got shape ().",
+        ),
+        case(
+            "one empty column",
+            lambda: Answers.from_table({"base": [], "a": [1]}, PANEL),
+            "`answers` must have columns of one length, got [0, 1].",
+        ),
+        case(
+            "nulls of nobody",
+            lambda: answers([1, None], nulls={"z": "no-answer"}),
+            "`nulls` must name entities of the panel (['base', 'a']), got ['z'].",
+        ),
+        case(
+            "nulls of a label",
+            lambda: answers([1], panel=ONE_STAGE, nulls={"0": "no-answer"}),
+            "`nulls` must name entities of the panel (['e']), got ['0'].",
         ),
         case(
             "meaning of nulls",
@@ -456,6 +577,114 @@ def test_answers(call, message):
     refuses(call, message)
 
 
+MIXED = [
+    pytest.param(["x", 1], id="whole"),
+    pytest.param(["x", 1.5], id="real"),
+    pytest.param(["x", True], id="yes-no"),
+    pytest.param(["x", 1, None], id="beside a null"),
+    pytest.param(["x", 1, NAN], id="beside NaN"),
+]
+
+
+@pytest.mark.parametrize("mixed", MIXED)
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda column: {"base": column, "a": ["y"] * len(column)},
+        lambda column: [[cell, "y"] for cell in column],
+        lambda column: np.array([[cell, "y"] for cell in column], dtype=object),
+    ],
+    ids=["mapping", "rows", "array of objects"],
+)
+def test_text_and_numbers_in_one_column(given, mixed):
+    message = "`answers` must be of one type, got numbers and text"
+    refuses(lambda: Answers.from_table(given(mixed), PANEL), message)
+
+
+@pytest.mark.parametrize("mixed", MIXED)
+def test_text_and_numbers_in_one_column_of_a_data_frame(mixed):
+    frame = pytest.importorskip("pandas").DataFrame({"base": mixed, "a": ["y"] * len(mixed)})
+    refuses(lambda: Answers.from_table(frame, PANEL), "`answers` must be of one type, got numbers and text")
+
+
+def test_text_and_numbers_in_the_truth():
+    message = "`truth` must be of the answers' type, got numbers and text for answers that are text"
+    refuses(lambda: task_errors(answers(["x", "y"], ["x", "y"]), ["x", 1], panel=PANEL), message)
+
+
+@pytest.mark.parametrize("given", [[], [[]], [[], []], {"base": [], "a": []}], ids=repr)
+def test_empty_lists_of_answers(given):
+    refuses(lambda: Answers.from_table(given, PANEL), "`answers` must not be empty: there is no query in it.")
+
+
+@pytest.mark.parametrize("rows", [[[1, 2], [1]], [[1, 2], [1, 2, 3]], [[1], []]], ids=repr)
+def test_ragged_rows_of_answers(rows):
+    refuses(lambda: Answers.from_table(rows, PANEL), "`answers` must have two axes (queries, entities), got shape (2,")
+
+
+TABLES = {
+    "grades": lambda table: errors_from_grades(table, panel=PANEL),
+    "scores": lambda table: select_top_k(table, 1, panel=PANEL),
+    "errors": lambda table: augmented_costs(table, panel=PANEL),
+    "fees": lambda table: select_top_k([[0.1, 0.2]], 1, panel=PANEL, fees=table),
+    "confidences": lambda table: theory.Cascade.fixed(PANEL, [0, 1], 1).cardinality(table),
+    "expected_errors": lambda table: Committee.of(selection(), answers([1, 2]), expected_errors=table),
+    "costs": lambda table: metrics.deferral_loss(selection(), table),
+}
+MORE_CALLS = {
+    "scores, adaptive k": ("scores", lambda table: select_adaptive(table, [1], panel=PANEL)),
+    "fees, adaptive k": ("fees", lambda table: select_adaptive([[0.1, 0.2]], [1], panel=PANEL, fees=table)),
+    "fees in costs": ("fees", lambda table: augmented_costs([[0.1, 0.2]], panel=PANEL, fees=table)),
+    "confidences, select": ("confidences", lambda table: theory.Cascade.fixed(PANEL, [0, 1], 1).select(table)),
+    "expected errors of a metric": (
+        "expected_errors",
+        lambda table: metrics.committee_error(
+            selection(), answers([1, 2]), [1], combine="log-odds-vote", expected_errors=table
+        ),
+    ),
+}
+TABLE_CALLS = [pytest.param(name, call, id=name) for name, call in TABLES.items()] + [
+    pytest.param(name, call, id=label) for label, (name, call) in MORE_CALLS.items()
+]
+
+
+@pytest.mark.parametrize(("name", "call"), TABLE_CALLS)
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_data_frame_in_another_order(library, name, call):
+    frame = pytest.importorskip(library).DataFrame({"a": [0.1], "base": [0.2]})
+    message = f"`{name}` must have its columns in the panel's order ('base', 'a'), got 'a', 'base'. Reorder them first."
+    refuses(lambda: call(frame), message)
+
+
+@pytest.mark.parametrize(("name", "call"), TABLE_CALLS)
+def test_data_frame_with_a_column_twice(name, call):
+    frame = pytest.importorskip("pandas").DataFrame([[0.0, 0.1, 0.2]], columns=["base", "a", "a"])
+    refuses(lambda: call(frame), f"Columns of `{name}` must have different names, got 'a' more than once.")
+
+
+@pytest.mark.parametrize("columns", [["base", "a", "a"], ["a", "a"]], ids=repr)
+def test_answers_in_a_data_frame_with_a_column_twice(columns):
+    frame = pytest.importorskip("pandas").DataFrame([range(len(columns))], columns=columns)
+    message = "Columns of `answers` must have different names, got 'a' more than once."
+    refuses(lambda: Answers.from_table(frame, PANEL), message)
+
+
+@pytest.mark.parametrize("name", [name for name in TABLES if name != "fees"])
+def test_ragged_rows(name):
+    message = f"`{name}` must hold numbers in rows of one length, got rows of different lengths"
+    refuses(lambda: TABLES[name]([[0.1, 0.2], [0.1]]), message)
+
+
+@pytest.mark.parametrize("name", [name for name in TABLES if name != "fees"])
+@pytest.mark.parametrize(("given", "shape"), [([], "(0,)"), ([[]], "(1, 0)")], ids=repr)
+def test_empty_lists(name, given, shape):
+    refuses(lambda: TABLES[name](given), f"`{name}` must not be empty, got shape {shape}")
+
+
+def test_empty_list_of_fees():
+    refuses(lambda: TABLES["fees"]([]), "`fees` must not be empty")
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -477,53 +706,97 @@ def test_answers(call, message):
         case(
             "null truth",
             lambda: task_errors(answers([1, 2]), [None], panel=PANEL),
-            "`truth` must hold no nulls and be finite: drop those rows first.",
+            "`truth` must hold no nulls and be finite, got None in 1 rows, the first 0: drop those rows first.",
         ),
         case(
             "NaN truth",
             lambda: task_errors(answers([1.0, 2.0]), [NAN], panel=PANEL),
-            "`truth` must hold no nulls and be finite: drop those rows first.",
+            "`truth` must hold no nulls and be finite, got nan in 1 rows, the first 0: drop those rows first.",
+        ),
+        case(
+            "NaN among words of the truth",
+            lambda: task_errors(answers(["x", "y"], ["x", "y"]), ["x", NAN], panel=PANEL),
+            "`truth` must hold no nulls and be finite, got nan in 1 rows, the first 1: drop those rows first.",
+        ),
+        case(
+            "date missing from the truth",
+            lambda: task_errors(
+                Answers.from_table(np.array([["2020-01-01"] * 2], "M8[D]"), PANEL),
+                np.array(["NaT"], "M8[D]"),
+                panel=PANEL,
+            ),
+            "`truth` must hold no nulls and be finite, got NaT in 1 rows, the first 0: drop those rows first.",
+        ),
+        case(
+            "one number for the truth",
+            lambda: task_errors(answers([1, 2]), 1, panel=PANEL),
+            "`truth` must be a column of single values, got shape ().",
+        ),
+        case(
+            "one text for the truth",
+            lambda: task_errors(answers(["x", "y"]), "x", panel=PANEL),
+            "`truth` must be a column of single values, got shape ().",
+        ),
+        case(
+            "truth of two axes",
+            lambda: task_errors(answers([1, 2]), [[1]], panel=PANEL),
+            "`truth` must be a column of single values, got shape (1, 1).",
+        ),
+        case(
+            "empty truth",
+            lambda: task_errors(answers([1, 2]), [], panel=PANEL),
+            "`truth` must have shape (1,), got (0,): one truth for each row of answers.",
         ),
         case(
             "infinite truth",
             lambda: task_errors(answers([1.0, 2.0]), [INF], panel=PANEL, error="squared"),
-            "`truth` must hold no nulls and be finite: drop those rows first.",
+            "`truth` must hold no nulls and be finite, got inf in 1 rows, the first 0: drop those rows first.",
         ),
         case(
             "type of the truth",
             lambda: task_errors(answers([1, 2]), ["1"], panel=PANEL),
-            "`truth` must be of the answers' type, got <U1 for answers of int64: 1 and '1' would never agree. "
+            "`truth` must be of the answers' type, got text for answers that are numbers: 1 and '1' would never agree. "
             "Convert one of them first.",
         ),
         case(
             "distance of texts",
             lambda: task_errors(answers(["x", "y"]), ["x"], panel=PANEL, error="absolute"),
-            "`answers` must hold numbers, got an array of <U1 with shape (2,): encode text and categories first.",
+            "`answers` must hold numbers in rows of one length, got an array of <U1",
         ),
         case(
             "infinite answer",
             lambda: task_errors(answers([1.0, INF]), [1.0], panel=PANEL, error="squared"),
-            "`error` must give finite numbers: an answer or the truth is infinite or NaN.",
+            "`error` must give finite numbers, got inf for the answer np.float64(inf) to np.float64(1.0): "
+            "drop or mend such answers first.",
         ),
         case(
             "error function below zero",
             lambda: task_errors(answers([1, 4]), [2], panel=PANEL, error=lambda said, truth: said - truth),
-            "`error` must not be below zero, got -1.0 at index (0,).",
+            "`error` must not be below zero, got -1.0 at index (0",
         ),
         case(
             "error function that reduces",
             lambda: task_errors(answers([1, 4]), [2], panel=PANEL, error=lambda said, _: said.mean()),
-            "`error` must have shape (2,), got (): the error function must work elementwise.",
+            "got (): the error function must work elementwise.",
         ),
         case(
             "error function of texts",
             lambda: task_errors(answers([1, 4]), [2], panel=PANEL, error=lambda said, _: said.astype(str) + "x"),
-            "`error` must hold numbers, got an array of",
+            "`error` must hold numbers in rows of one length, got an array of",
         ),
     ],
 )
 def test_task_errors(call, message):
     refuses(call, message)
+
+
+@pytest.mark.parametrize(
+    ("cells", "dtype"), [(["x", None], "string"), (["x", None], "str"), ([True, None], "boolean"), ([1, None], "Int64")]
+)
+def test_null_truth_of_pandas(cells, dtype):
+    truth = pytest.importorskip("pandas").array(cells, dtype=dtype)
+    said = answers([cells[0]] * 2, [cells[0]] * 2)
+    refuses(lambda: task_errors(said, truth, panel=PANEL), "`truth` must hold no nulls and be finite, got")
 
 
 @pytest.mark.parametrize(
@@ -548,6 +821,21 @@ def test_task_errors(call, message):
             "nulls of grades",
             lambda: errors_from_grades([[0.5, NAN]], panel=PANEL, nulls="zero"),
             "`nulls` must be one of 'not-asked', 'no-answer', got 'zero'.",
+        ),
+        case(
+            "nulls of a grade of nobody",
+            lambda: errors_from_grades([[0.5, NAN]], panel=PANEL, nulls={"z": "no-answer"}),
+            "`nulls` must name entities of the panel (['base', 'a']), got ['z'].",
+        ),
+        case(
+            "part below zero",
+            lambda: multi_task_errors({"box": [[0.0, -1.0]]}, weights={"box": 1.0}),
+            "`box` must not be below zero, got -1.0 at index (0, 1).",
+        ),
+        case(
+            "part below zero that weighs nothing",
+            lambda: multi_task_errors({"class": [[0.0]], "box": [[-1.0]]}, weights={"class": 1.0, "box": 0.0}),
+            "`box` must not be below zero, got -1.0 at index (0, 0).",
         ),
         case(
             "no parts",
@@ -594,6 +882,12 @@ def test_costs(call, message):
     ("call", "message"),
     [
         case(
+            "dates as scores",
+            lambda: select_top_k(np.array([["2020-01-01", "2020-01-02"]], "M8[D]"), 1, panel=PANEL),
+            "`scores` must hold numbers in rows of one length, got an array of datetime64[D] with shape (1, 2): "
+            "encode text, dates and categories first.",
+        ),
+        case(
             "columns of scores",
             lambda: select_top_k([[0.1]], 1, panel=PANEL),
             "`scores` must have shape (1, 2), got (1, 1): one column for each entity of the panel.",
@@ -601,22 +895,22 @@ def test_costs(call, message):
         case(
             "number of fees",
             lambda: select_top_k([[0.1, 0.2]], 1, panel=PANEL, fees=[0.0]),
-            "`fees` must have shape (2,), got (1,): one fee for each entity of the panel.",
+            "`fees` must have shape (1, 2), got (1, 1): one column for each entity of the panel.",
         ),
         case(
             "rows of fees",
             lambda: select_top_k([[0.1, 0.2]], 1, panel=PANEL, fees=[[0.0, 0.0]] * 3),
-            "`fees` must have shape (1, 2), got (3, 2): one row for each query, one column for each entity.",
+            "`fees` must have shape (1, 2), got (3, 2): one row for each query.",
         ),
         case(
             "fee of NaN",
             lambda: select_top_k([[0.1, 0.2]], 1, panel=PANEL, fees=[0.0, NAN]),
-            "`fees` must be finite: fill in what an unasked entity would have charged.",
+            "`fees` must be finite, got nan at row 0, column 1 (1 such cells): fill or drop them first.",
         ),
         case(
             "fee of reject",
             lambda: select_top_k([[0.1, 0.2]], 1, panel=WITH_REJECT, fees=[0.0, 1.0]),
-            "`fees` must be 0 for a reject entity: abstaining costs error, not money.",
+            "`fees` must be 0 for a reject entity, got 1: abstaining costs error, not money.",
         ),
         case("query to explain", lambda: selection(2).explain(2), "`i` must be a query between 0 and 1, got 2."),
     ],
@@ -641,12 +935,14 @@ def test_selection(call, message):
         case(
             "decreasing transform",
             lambda: cardinality_losses([[0.2, 0.1]], [[0.1, 0.3]], fee_weight=1.0, fee_transform=np.negative),
-            "`fee_transform` must not decrease: asking more can never be cheaper.",
+            "`fee_transform` must not decrease, got -0.2 from a fee of 0.1 to one of 0.3: "
+            "asking more can never be cheaper.",
         ),
         case(
             "decreasing transform from row to row",
             lambda: cardinality_losses([[0.2], [0.1]], [[0.3], [0.1]], fee_weight=1.0, fee_transform=np.negative),
-            "`fee_transform` must not decrease: asking more can never be cheaper.",
+            "`fee_transform` must not decrease, got -0.2 from a fee of 0.1 to one of 0.3: "
+            "asking more can never be cheaper.",
         ),
         case(
             "transform that reduces",
@@ -679,12 +975,19 @@ def test_cardinality(call, message):
         case(
             "shape of expected errors",
             lambda: Committee.of(selection(), answers([1, 2]), expected_errors=[[0.1]]),
-            "`expected_errors` must have shape (1, 2), got (1, 1): the selection's queries and its panel's entities.",
+            "`expected_errors` must have shape (1, 2), got (1, 1): one column for each entity of the panel.",
         ),
         case(
             "expected error below zero",
             lambda: Committee.of(selection(), answers([1, 2]), expected_errors=[[0.1, -0.1]]),
             "`expected_errors` must not be below zero, got -0.1 at index (0, 1).",
+        ),
+        case(
+            "expected error above 1",
+            lambda: aggregation.log_odds_vote(
+                Committee.of(selection(k=2), answers([1, 2]), expected_errors=[[0.1, 1.5]])
+            ),
+            "`expected_errors` must be between 0 and 1 for log-odds, got 1.5: they are probabilities.",
         ),
         case(
             "vote without expected errors",
@@ -700,7 +1003,8 @@ def test_cardinality(call, message):
         case(
             "mean of texts",
             lambda: aggregation.mean(committee(["x", "y"])),
-            "`answers` must hold numbers, got an array of <U1 with shape (1, 2): encode text and categories first.",
+            "`answers` must hold numbers in rows of one length, got an array of <U1 with shape (1, 2): "
+            "encode text, dates and categories first.",
         ),
         case(
             "name of the aggregation",
@@ -767,6 +1071,34 @@ def test_metrics(call, message):
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "accuracy_majority",
+        "accuracy_weighted_vote",
+        "accuracy_top_k",
+        "rmse_mean",
+        "rmse_weighted_mean",
+        "rmse_best",
+    ],
+)
+def test_typo_in_missing(name):
+    message = "`missing` must be one of 'refuse', 'skip', got 'skipp'."
+    refuses(lambda: getattr(metrics, name)(selection(), answers([1.0, 2.0]), [1.0], missing="skipp"), message)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: metrics.committee_error(selection(), answers([1, 2]), [1], combine="majority", missing="skipp"),
+        lambda: metrics.deferral_loss(selection(), [[0.1, 0.2]], missing="skipp"),
+    ],
+    ids=["committee_error", "deferral_loss"],
+)
+def test_typo_in_missing_of_other_metrics(call):
+    refuses(call, "`missing` must be one of 'refuse', 'skip', got 'skipp'.")
+
+
+@pytest.mark.parametrize(
     ("call", "message"),
     [
         case(
@@ -822,7 +1154,38 @@ def test_metrics(call, message):
         case(
             "shape of confidences",
             lambda: theory.Cascade.fixed(PANEL, [0, 1], 1).cardinality([[0.5]]),
-            "`confidences` must have shape (1, 2), got (1, 1): one column for each entity.",
+            "`confidences` must have shape (1, 2), got (1, 1): one column for each entity of the panel.",
+        ),
+        case(
+            "confidence above 1",
+            lambda: theory.Cascade.fixed(PANEL, [0, 1], 1).cardinality([[1.5, 0.5]]),
+            "`confidences` must be between 0 and 1, got values from 0.5 to 1.5.",
+        ),
+        case(
+            "confidence below 0",
+            lambda: theory.Cascade.fixed(PANEL, [0, 1], 1).select([[-0.5, 0.5]]),
+            "`confidences` must be between 0 and 1, got values from -0.5 to 0.5.",
+        ),
+        case(
+            "NaN confidence",
+            lambda: theory.Cascade.fixed(PANEL, [0, 1], 1).cardinality([[NAN, 0.5]]),
+            "`confidences` must be finite, got nan at row 0, column 0 (1 such cells): fill or drop them first.",
+        ),
+        case(
+            "NaN in the conditionals of a problem",
+            lambda: theory.FiniteProblem(np.ones((1, 2, 2)), np.array([[NAN, 1.0]]), np.ones(1)),
+            "`conditionals` must sum to 1 for each query, got a sum that is off by nan.",
+        ),
+        case(
+            "NaN in the marginal of a problem",
+            lambda: theory.FiniteProblem(np.ones((1, 1, 2)), np.ones((1, 1)), np.array([NAN])),
+            "`marginal` must sum to 1 for each query, got a sum that is off by nan.",
+        ),
+        case(
+            "NaN in the costs of a problem",
+            lambda: problem(costs=NAN),
+            "`costs` must be finite, at least 0, and of shape (queries, outcomes, entities), got shape (2, 1, 2) "
+            "with values from nan to nan.",
         ),
         case(
             "probabilities off 1",
@@ -842,7 +1205,8 @@ def test_metrics(call, message):
         case(
             "costs of a problem",
             lambda: problem(costs=-1.0),
-            "`costs` must be finite, at least 0, and of shape (queries, outcomes, entities).",
+            "`costs` must be finite, at least 0, and of shape (queries, outcomes, entities), got shape (2, 1, 2) "
+            "with values from -1 to -1.",
         ),
         case(
             "conditionals of a problem",
@@ -873,7 +1237,7 @@ def test_metrics(call, message):
         case(
             "scores within a cell",
             lambda: theory.consistency_bound(problem(), [[0.0, 1.0], [1.0, 0.0]], k=1, cells=[0, 0]),
-            "`scores` must be equal for all queries of a cell: the class sees nothing else.",
+            "`scores` must be equal for all queries of a cell, got others for query 1: the class sees no more.",
         ),
         case(
             "number of cells",
@@ -920,12 +1284,12 @@ def test_theory(call, message):
             lambda torch, losses: losses.deferral_weights(
                 torch.zeros(1, 2), shift=1.0, mask=torch.ones(2, dtype=torch.bool)
             ),
-            "`mask` must be boolean of shape (1, 2), got torch.bool of (2,).",
+            "`mask` must have the shape of `scores`, got (2,) for (1, 2).",
         ),
         case(
             "type of the mask",
             lambda torch, losses: losses.deferral_weights(torch.zeros(1, 2), shift=1.0, mask=torch.ones(1, 2)),
-            "`mask` must be boolean of shape (1, 2), got torch.float32 of (1, 2).",
+            "`mask` must be torch.bool, got torch.float32.",
         ),
         case(
             "nobody asked",
@@ -937,7 +1301,7 @@ def test_theory(call, message):
         case(
             "NaN costs",
             lambda torch, losses: losses.deferral_weights(torch.tensor([[0.0, NAN]])),
-            "`costs` must be finite: pass `mask=` to leave out entities that were not asked.",
+            "`costs` must be finite, got 1 cells that are not: pass `mask=` to leave out entities that were not asked.",
         ),
         case(
             "shift below a cost",
@@ -975,7 +1339,7 @@ def test_theory(call, message):
             lambda torch, losses: losses.cardinality_surrogate(
                 torch.zeros(1, 2), torch.zeros(1, 2), normalization="row"
             ),
-            "`normalization` must be 'shift' or a number, got 'row'.",
+            "`normalization` must be 'shift' or a finite number of at least every set loss (0), got 'row'.",
         ),
         case(
             "row normalisation with a mask",
@@ -986,9 +1350,9 @@ def test_theory(call, message):
             "depend on who was asked. Pass a bound on every set loss.",
         ),
         case(
-            "normalisation of zero",
-            lambda torch, losses: losses.cardinality_surrogate(torch.zeros(1, 2), torch.zeros(1, 2), normalization=0.0),
-            "`normalization` must be 'shift' or a number above 0, got 0.0.",
+            "normalisation below a set loss",
+            lambda torch, losses: losses.cardinality_surrogate(torch.zeros(1, 2), torch.ones(1, 2), normalization=0.5),
+            "`normalization` must be 'shift' or a finite number of at least every set loss (1), got 0.5.",
         ),
         case(
             "expert weight for several experts",
@@ -1000,7 +1364,7 @@ def test_theory(call, message):
         case(
             "costs of post-hoc",
             lambda torch, losses: losses.post_hoc(torch.zeros(1, 2), torch.tensor([[0.0, -1.0]])),
-            "`costs` must be finite and at least 0.",
+            "`costs` must be finite and at least 0, got values from -1 to 0.",
         ),
         case(
             "shape of the costs of post-hoc",
@@ -1010,12 +1374,12 @@ def test_theory(call, message):
         case(
             "errors between 0 and 1",
             lambda torch, losses: losses.one_vs_all(torch.zeros(1, 3), torch.tensor([[0.0, 1.0, 0.5]]), n_labels=2),
-            "`errors` must be 0 or 1 for this method; `mao_one_stage` takes general costs.",
+            "`errors` must be 0 or 1 for this method, got 0.5: `mao_one_stage` takes general costs.",
         ),
         case(
             "two right labels",
             lambda torch, losses: losses.mozannar_sontag(torch.zeros(1, 3), torch.zeros(1, 3), n_labels=2),
-            "`errors` must have exactly one right label in each row.",
+            "`errors` must be 0 for exactly one label of a row and 1 for the others, got 2 to 2 right labels.",
         ),
         case(
             "shape of errors",
@@ -1038,3 +1402,53 @@ def test_losses(call, message):
     torch = pytest.importorskip("torch")
     losses = importlib.import_module("askwho.losses")
     refuses(lambda: call(torch, losses), message)
+
+
+LOSSES_OF_TABLES = {
+    "mao_two_stage": ("costs", {}),
+    "mao_two_stage_regression": ("costs", {}),
+    "mao_one_stage": ("costs", {"n_labels": 2}),
+    "post_hoc": ("costs", {}),
+    "deferral_surrogate": ("costs", {}),
+    "cardinality_surrogate": ("set_losses", {}),
+    "weighted_comp_sum": ("weights", {}),
+    "mozannar_sontag": ("errors", {"n_labels": 2}),
+    "one_vs_all": ("errors", {"n_labels": 2}),
+    "asymmetric_softmax": ("errors", {"n_labels": 2}),
+}
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (1, 3), (3,), (2, 3, 1)], ids=str)
+@pytest.mark.parametrize("name", LOSSES_OF_TABLES)
+def test_table_of_another_shape(name, shape):
+    torch = pytest.importorskip("torch")
+    loss = getattr(importlib.import_module("askwho.losses"), name)
+    table, options = LOSSES_OF_TABLES[name]
+    message = f"`{table}` must have the shape of `scores`, got {shape} for (2, 3)."
+    refuses(lambda: loss(torch.zeros(2, 3), torch.ones(shape), **options), message)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "bool"])
+@pytest.mark.parametrize("name", LOSSES_OF_TABLES)
+def test_table_of_whole_numbers(name, dtype):
+    torch = pytest.importorskip("torch")
+    loss = getattr(importlib.import_module("askwho.losses"), name)
+    table, options = LOSSES_OF_TABLES[name]
+    whole = torch.tensor([[0, 1, 1]], dtype=getattr(torch, dtype))
+    message = f"`{table}` must be floating point, got torch.{dtype}."
+    refuses(lambda: loss(torch.zeros(1, 3), whole, **options), message)
+
+
+def test_weights_of_whole_numbers():
+    torch = pytest.importorskip("torch")
+    losses = importlib.import_module("askwho.losses")
+    message = "`costs` must be floating point, got torch.int64."
+    refuses(lambda: losses.deferral_weights(torch.tensor([[0, 1]])), message)
+
+
+def test_mask_of_another_shape():
+    torch = pytest.importorskip("torch")
+    losses = importlib.import_module("askwho.losses")
+    mask = torch.ones(3, dtype=torch.bool)
+    message = "`mask` must have the shape of `scores`, got (3,) for (2, 3)."
+    refuses(lambda: losses.weighted_comp_sum(torch.zeros(2, 3), torch.ones(2, 3), mask=mask), message)

@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 from askwho import Answers, Panel, augmented_costs, cardinality_losses, select_adaptive, select_top_k, task_errors
 from askwho import metrics as m
 from askwho.aggregation import Committee, prefixwise
+from askwho.costs import zero_one
 from tests import oracles
 
 rng = np.random.default_rng(0)
@@ -224,3 +225,52 @@ def test_set_losses_are_committee_errors_plus_weighted_fees():
     np.testing.assert_allclose(
         cardinality_losses(errors, fees, fee_weight=2.0, fee_transform=np.sqrt), errors + 2 * np.sqrt(fees)
     )
+
+
+UNUSABLE = Answers(np.array([[1.0, 5.0], [0.0, 3.0], [2.0, 1.0]]), np.array([[0, 0], [2, 0], [0, 0]], dtype=np.int8))
+
+
+@pytest.mark.parametrize("measure", [m.rmse_mean, m.rmse_weighted_mean, m.rmse_best])
+def test_an_unusable_answer_costs_the_worst_recorded_error_of_the_panel(measure):
+    selection = select_top_k([[2.0, 1.0]] * 3, 1, panel=Panel.two_stage(["a"]))
+    # The base errs by 1 and by 2, and fails once; the worst that anybody did is 5.
+    assert measure(selection, UNUSABLE, [0.0, 0.0, 0.0]) == pytest.approx(math.sqrt((1 + 25 + 4) / 3))
+
+
+@given(
+    values=arrays(np.float64, (4, 3), elements=st.floats(-9, 9)),
+    states=arrays(np.int8, (4, 3), elements=st.sampled_from([0, 2])),
+    scores=arrays(np.float64, (4, 3), elements=st.floats(-3, 3)),
+    truth=arrays(np.float64, 4, elements=st.floats(-9, 9)),
+)
+def test_at_k_1_the_mean_and_the_best_member_are_the_same(values, states, scores, truth):
+    answers, selection = Answers(values, states), select_top_k(scores, 1, panel=Panel.two_stage(["a", "b"]))
+    best = m.rmse_best(selection, answers, truth)
+    assert m.rmse_mean(selection, answers, truth) == pytest.approx(best)
+    assert m.rmse_weighted_mean(selection, answers, truth) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("every_k", [False, True])
+@pytest.mark.parametrize("combine", ["majority", "weighted-vote"])
+def test_zero_one_by_name_and_by_function_are_equal(combine, every_k):
+    panel, answers, truth, scores = classification()
+    selection = select_top_k(scores, 3, panel=panel)
+    by_name, by_function = (
+        m.committee_error(selection, answers, truth, combine=combine, error=error, every_k=every_k)
+        for error in ("zero-one", zero_one)
+    )
+    np.testing.assert_array_equal(by_name, by_function)
+
+
+def test_an_unusable_answer_under_the_zero_one_function_costs_1():
+    selection = select_top_k([[2.0, 1.0]] * 3, 1, panel=Panel.two_stage(["a"]))
+    errors = m.prefix_errors(Committee.of(selection, UNUSABLE), [1.0, 0.0, 2.0], error=zero_one)
+    assert errors.tolist() == [[0.0], [1.0], [0.0]]
+
+
+@pytest.mark.parametrize("measure", [m.accuracy_majority, m.accuracy_weighted_vote, m.accuracy_top_k])
+def test_a_log_in_which_nobody_answered_has_no_accuracy(measure):
+    panel = Panel.two_stage(["a"])
+    answers = Answers.from_table([[None, None], [None, None]], panel, nulls="no-answer")
+    selection = select_top_k([[0.0, 1.0]] * 2, 2, panel=panel)
+    assert measure(selection, answers, ["x", "y"], every_k=True).tolist() == [0.0, 0.0]

@@ -80,3 +80,14 @@ def test_a_cascade_says_what_its_last_stage_said():
     said, answered = cascade.predict(selection, answers)
     assert (said.tolist(), answered.all()) == (["x", "y"], True)
     assert selection.fee.tolist() == [0.0, 3.0]
+
+
+@pytest.mark.parametrize("nulls", ["not-asked", "no-answer"])
+def test_a_cascade_reports_where_its_last_stage_gave_no_answer(nulls):
+    panel = Panel.two_stage(["a"])
+    answers = Answers.from_table([["x", "y"], ["x", None], [None, "y"], [None, "y"]], panel, nulls=nulls)
+    cascade = Cascade(panel, np.array([0, 1]), np.array([0.5, 0.5]))
+    selection = cascade.select([[0.9, 0.0], [0.1, 0.9], [0.9, 0.0], [0.1, 0.9]])
+    said, answered = cascade.predict(selection, answers)
+    assert answered.tolist() == [True, False, False, True]
+    assert said[answered].tolist() == ["x", "y"]

@@ -14,13 +14,11 @@ def average(committee: Committee, weights: Float[np.ndarray, "n K"]) -> Verdicts
         committee: members in rank order, their answers numbers.
         weights: shape (n, K), above 0; renormalised over the members that answered.
     """
-    numbers, voted = committee.numbers(), committee.voted
-    # Weights are summed as they come, so that a committee of one says exactly what its member said.
-    shares = np.where(voted, weights, 0.0)
+    shares = committee.voices(weights, silent=0.0)
     total = np.cumsum(shares, axis=1)
-    decided = committee.decided
-    values = np.cumsum(shares * numbers, axis=1) / np.where(decided, total, 1.0)
-    return Verdicts(values=values, decided=decided)
+    values = np.cumsum(shares * committee.numbers(), axis=1)
+    np.divide(values, total, out=values, where=committee.decided)
+    return Verdicts(values=values, decided=committee.decided)
 
 
 def mean(committee: Committee) -> Verdicts:

@@ -23,14 +23,14 @@ class Committee:
         panel: who can be asked.
         order: shape (n, K), the members, best first; the committee of k is its first k columns.
         said: what every entity of the panel answered.
-        scores: shape (n, K), the members' scores.
+        ranked_by: shape (n, |A|), the scores of all entities.
         expected_errors: shape (n, K), the members' expected errors, where something estimated them.
     """
 
     panel: Panel
     order: Order
     said: Answers
-    scores: Float[np.ndarray, "n K"]
+    ranked_by: Float[np.ndarray, "n a"]
     expected_errors: Float[np.ndarray, "n K"] | None = None
 
     @classmethod
@@ -56,7 +56,7 @@ class Committee:
             panel=selection.panel,
             order=selection.order,
             said=answers,
-            scores=in_order(selection.scores, selection.order),
+            ranked_by=selection.scores,
             expected_errors=expected,
         )
 
@@ -64,6 +64,11 @@ class Committee:
     def answers(self) -> Shaped[np.ndarray, "n K"]:
         """What the members said, shape (n, K); whatever stands where nobody voted is to be ignored."""
         return in_order(self.said.values, self.order)
+
+    @cached_property
+    def scores(self) -> Float[np.ndarray, "n K"]:
+        """The members' scores, shape (n, K)."""
+        return in_order(self.ranked_by, self.order)
 
     @cached_property
     def codes(self) -> Int[np.ndarray, "n K"]:
@@ -108,8 +113,11 @@ class Committee:
 
     def numbers(self) -> Float[np.ndarray, "n K"]:
         """Return the answers as numbers, shape (n, K), 0 where there is none, or say that they are no numbers."""
-        numbers = check.numeric(self.answers, "answers")
-        return numbers if self.said.complete else np.where(self.voted, numbers, 0.0)
+        return self.voices(check.numeric(self.answers, "answers"), silent=0.0)
+
+    def voices(self, values: Float[np.ndarray, "n K"], *, silent: float) -> Float[np.ndarray, "n K"]:
+        """Return `values` with `silent` in the place of members that gave no usable answer, shape (n, K)."""
+        return values if self.said.complete else np.where(self.voted, values, silent)
 
     def known_errors(self) -> Float[np.ndarray, "n K"]:
         """Return the members' expected errors, shape (n, K), or say that this aggregation needs them."""

@@ -30,5 +30,7 @@ def inclusion(committee: Committee, truth: np.ndarray) -> Float[np.ndarray, "n K
     Returns:
         Shape (n, K); NaN from the first member on that was not asked.
     """
-    wrong = ~(committee.voted & (committee.answers == truth[:, None]))
-    return best_of_k(np.where(committee.states == Cell.NOT_ASKED, np.nan, wrong.astype(np.float64)))
+    wrong = committee.voices((committee.answers != truth[:, None]).astype(np.float64), silent=1.0)
+    if not committee.scorable.all():
+        wrong = np.where(committee.states == Cell.NOT_ASKED, np.nan, wrong)
+    return best_of_k(wrong)

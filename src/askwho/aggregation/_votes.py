@@ -14,6 +14,7 @@ from askwho.aggregation._weights import log_odds_weights, softmax_weights
 _BLOCK_CELLS = 1 << 17
 # Past this many different answers a tally of them all would be mostly empty: each row numbers its own.
 _MOST_CODES = 256
+_SILENT = np.iinfo(np.int64).max
 
 
 def vote(committee: Committee, weights: Float[np.ndarray, "n K"], *, ties: Ties = "rank") -> Verdicts:
@@ -38,7 +39,7 @@ def vote(committee: Committee, weights: Float[np.ndarray, "n K"], *, ties: Ties 
             codes, names = _row_codes(committee.codes[rows], voted[rows])
             winners[rows] = np.take_along_axis(names, _leaders(codes, voted[rows], weights[rows], ties), axis=1)
     decided = committee.decided
-    values = committee.classes[np.where(decided, winners, 0)] if len(committee.classes) else committee.answers
+    values = committee.classes[winners] if len(committee.classes) else committee.answers
     return Verdicts(values=values, decided=decided)
 
 
@@ -73,31 +74,35 @@ def _leaders(
     member. That fails when a member's weight is negative; then all answers given so far are compared.
     """
     count, size = codes.shape
-    rows = np.arange(count)
     n_codes = int(codes.max()) + 1
+    any_negative = bool((weights < 0).any())
+    # One contiguous row a rank: the loop below reads rank by rank.
+    codes, voted = np.ascontiguousarray(codes.T), np.ascontiguousarray(voted.T)
+    weights = np.where(voted, weights.T, 0.0)
+    at = np.arange(count) * n_codes
     tally = np.zeros(count * n_codes)
     # The rank that first gave an answer decides ties by rank; by index, the code itself does.
     first = np.full(count * n_codes, size)
-    at = rows * n_codes
-    leader = np.zeros(count, dtype=np.int64)
-    best = np.full(count, -np.inf)
-    leaders = np.empty((count, size), dtype=np.int64)
-    any_negative = bool((weights < 0).any())
-    for r in range(size):
-        code, speaks = codes[:, r], voted[:, r]
+    leader, best, led_since = np.zeros(count, dtype=np.int64), np.full(count, -np.inf), np.full(count, size)
+    leaders = np.empty((size, count), dtype=np.int64)
+    for r, (code, speaks, weight) in enumerate(zip(codes, voted, weights, strict=True)):
         cell = at + code
-        summed = tally[cell] + np.where(speaks, weights[:, r], 0.0)
+        summed = tally[cell] + weight
         tally[cell] = summed
-        first[cell] = np.where(speaks, np.minimum(first[cell], r), first[cell])
+        since = np.where(speaks, np.minimum(first[cell], r), size)
+        first[cell] = np.minimum(first[cell], since)
         if any_negative:
             leader = _argmax(tally.reshape(count, n_codes), first.reshape(count, n_codes), size, ties)
         else:
-            earlier = first[cell] < first[at + leader] if ties == "rank" else code < leader
+            earlier = since < led_since if ties == "rank" else code < leader
             wins = speaks & ((summed > best) | ((summed == best) & earlier))
-            leader = np.where(wins, code, leader)
-            best = np.where(wins, summed, best)
-        leaders[:, r] = leader
-    return leaders
+            leader, best, led_since = (
+                np.where(wins, code, leader),
+                np.where(wins, summed, best),
+                np.where(wins, since, led_since),
+            )
+        leaders[r] = leader
+    return leaders.T
 
 
 def _argmax(tally: np.ndarray, first: np.ndarray, size: int, ties: Ties) -> np.ndarray:
@@ -111,7 +116,7 @@ def _argmax(tally: np.ndarray, first: np.ndarray, size: int, ties: Ties) -> np.n
 
 def _row_codes(codes: np.ndarray, voted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Number each row's own answers from 0 in their sorted order; `names` leads back to the given codes."""
-    silent_last = np.where(voted, codes, np.iinfo(np.int64).max)
+    silent_last = np.where(voted, codes, _SILENT)
     order = np.argsort(silent_last, axis=1, kind="stable")
     ascending = np.take_along_axis(silent_last, order, axis=1)
     places = np.zeros_like(ascending)
@@ -119,4 +124,4 @@ def _row_codes(codes: np.ndarray, voted: np.ndarray) -> tuple[np.ndarray, np.nda
     local, names = np.zeros_like(ascending), np.zeros_like(ascending)
     np.put_along_axis(local, order, places, axis=1)
     np.put_along_axis(names, places, ascending, axis=1)
-    return np.where(voted, local, 0), names
+    return np.where(voted, local, 0), np.where(names == _SILENT, 0, names)

@@ -16,10 +16,9 @@ def softmax_weights(committee: Committee) -> Float[np.ndarray, "n K"]:
 
     Sums over members are left to the aggregation, which renormalises over those that answered.
     """
-    voted = committee.voted
-    best = np.max(committee.scores, axis=1, keepdims=True, where=voted, initial=-np.inf)
-    gap = np.subtract(committee.scores, best, where=voted, out=np.zeros(voted.shape))
-    return np.where(voted, np.exp(np.maximum(gap, -_WIDEST_GAP)), 0.0)
+    best = committee.voices(committee.scores, silent=-np.inf).max(axis=1, keepdims=True)
+    gap = np.clip(committee.scores - np.where(np.isfinite(best), best, 0.0), -_WIDEST_GAP, 0.0)
+    return committee.voices(np.exp(gap), silent=0.0)
 
 
 def log_odds_weights(committee: Committee, *, n_classes: int = 2, margin: float = 1e-6) -> Float[np.ndarray, "n K"]:
@@ -39,7 +38,7 @@ def log_odds_weights(committee: Committee, *, n_classes: int = 2, margin: float 
         )
     errors = np.clip(expected, margin, 1.0 - margin)
     check.finite_number(n_classes, "n_classes", minimum=2)
-    return np.where(committee.voted, np.log((1.0 - errors) / errors) + np.log(n_classes - 1.0), 0.0)
+    return committee.voices(np.log((1.0 - errors) / errors) + np.log(n_classes - 1.0), silent=0.0)
 
 
 def inverse_error_weights(committee: Committee, *, margin: float = 1e-6) -> Float[np.ndarray, "n K"]:
@@ -51,4 +50,4 @@ def inverse_error_weights(committee: Committee, *, margin: float = 1e-6) -> Floa
     """
     errors = committee.known_errors()
     floor = margin * float(errors.max()) or 1.0
-    return np.where(committee.voted, 1.0 / np.maximum(errors, floor), 0.0)
+    return committee.voices(1.0 / np.maximum(errors, floor), silent=0.0)

@@ -226,8 +226,9 @@ def _mean(
 ) -> Measure:
     values = per_k if every_k else at_own_k(per_k, selection)[:, None]
     check.one_of(missing, "missing", get_args(Missing))
-    unscored = np.isnan(values)
-    if unscored.any():
+    means = values.mean(axis=0)
+    if np.isnan(means).any():
+        unscored = np.isnan(values)
         if missing == "refuse":
             raise InvalidInputError(
                 f"`answers` must hold what every chosen entity said, got {int(unscored.any(axis=1).sum())} of "
@@ -236,8 +237,7 @@ def _mean(
             )
         if unscored.all(axis=0).any():
             raise InvalidInputError("`answers` must let one committee be scored at least: none can be.")
-    counted = (~unscored).sum(axis=0)
-    means = np.where(unscored, 0.0, values).sum(axis=0) / counted
+        means = np.nanmean(values, axis=0)
     return means if every_k else float(means[0])
 
 
