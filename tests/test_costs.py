@@ -440,3 +440,9 @@ def test_the_fees_of_the_caller_stay_writable():
     fees = np.array([[0.0, 1.0]])
     augmented_costs([[0.0, 0.0]], panel=PANEL, fees=fees)
     assert fees.flags.writeable
+
+
+def test_huge_but_finite_errors_are_errors():
+    answers = Answers.from_table([[1.7e308, 1.7e308]], Panel.two_stage(["a"]))
+    errors = task_errors(answers, [0.0], panel=Panel.two_stage(["a"]), error="absolute")
+    assert errors.tolist() == [[1.7e308, 1.7e308]]

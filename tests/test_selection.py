@@ -146,3 +146,10 @@ def test_scores_and_fees_may_be_data_frames(library):
     frame = pytest.importorskip(library).DataFrame({"base": [0.5, 0.0], "e1": [0.25, 2.0]})
     selection = select_top_k(frame, 1, panel=panel_of(2), fees=frame)
     assert (selection.order.tolist(), selection.fee.tolist()) == ([[0], [1]], [0.5, 2.0])
+
+
+def test_fees_given_once_for_all_queries_are_copied():
+    fees = np.array([0.0, 1.0])
+    selection = select_top_k([[0.0, 1.0]], 1, panel=panel_of(2), fees=fees)
+    fees[1] = 99.0
+    assert selection.fee.tolist() == [1.0]

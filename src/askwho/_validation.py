@@ -32,7 +32,11 @@ def numeric(values: Any, name: str) -> np.ndarray:  # noqa: ANN401
     """Return `values` as a float64 array, or say that they are not numbers."""
     try:
         array = np.asarray(values)
-        if array.dtype.kind in "biufO":
+        if array.dtype.kind == "O":
+            flat = [np.nan if missing(v) else v for v in array.ravel().tolist()]
+            if all(isinstance(v, int | float | np.number | np.bool_) for v in flat):
+                return np.array(flat, dtype=np.float64).reshape(array.shape)
+        elif array.dtype.kind in "biuf":
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         pass
@@ -92,9 +96,9 @@ def same_shape(array: np.ndarray, name: str, expected: tuple[int, ...], why: str
 
 def cardinalities(k: ArrayLike, n: int, size: int) -> np.ndarray:
     """Return k as an integer array (n,), every entry between 1 and `size`."""
-    array = np.asarray(k)
+    array = np.asarray(k, dtype=None if _is_regular(k) else object)
     if array.dtype.kind not in "iu":
-        raise InvalidInputError(f"`k` must hold whole numbers, got {_kind_of(array)}.")
+        raise InvalidInputError(f"`k` must hold whole numbers, got {_kind_of(k)}.")
     if array.ndim == 0:
         array = np.broadcast_to(array, (n,))
     same_shape(array, "k", (n,), "one number for all queries, or one for each")
@@ -104,6 +108,14 @@ def cardinalities(k: ArrayLike, n: int, size: int) -> np.ndarray:
             f"`k` must be between 1 and {size}, got {array[outside][0]}: the panel has {size} entities."
         )
     return array.astype(np.intp)
+
+
+def missing(value: Any) -> bool:  # noqa: ANN401
+    """Return whether a value is None, NaN, NaT or pandas' NA."""
+    if isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):
+        return bool(np.isnan(value))
+    # pandas' own nulls are told by name: comparing them raises, and pandas is optional.
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def unique_names(names: Sequence[str], what: str) -> None:
@@ -158,9 +170,16 @@ def _listing(words: Sequence[str], most: int = 6) -> str:
     return shown if len(words) <= most else f"{shown} and {len(words) - most} more"
 
 
-def _kind_of(values: Any) -> str:  # noqa: ANN401
+def _is_regular(values: Any) -> bool:  # noqa: ANN401
     try:
-        array = np.asarray(values)
+        np.asarray(values)
     except ValueError:
+        return False
+    return True
+
+
+def _kind_of(values: Any) -> str:  # noqa: ANN401
+    if not _is_regular(values):
         return "rows of different lengths"
+    array = np.asarray(values)
     return f"an array of {array.dtype} with shape {array.shape}"

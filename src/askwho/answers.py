@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from enum import IntEnum
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -133,24 +134,29 @@ def column(values: Any, name: str) -> np.ndarray:  # noqa: ANN401
     A list is read entry by entry: NumPy alone would make the text 'nan' of a missing number among words.
     """
     array = np.asarray(values) if hasattr(values, "dtype") else np.array(values, dtype=object)
+    if array.dtype.kind == "f" and "int" in str(getattr(values, "dtype", "")).lower():
+        # Whole numbers beside a null: as floats the large ones would lose their last digits.
+        array = np.array(list(values), dtype=object)
     if array.ndim != 1:
         raise InvalidInputError(f"`{name}` must be a column of single values, got shape {array.shape}.")
     if array.dtype.kind == "O" and len(array) and not is_null(array).any():
         plain = {_word(value) for value in array.tolist()}
         if plain in ({"numbers"}, {"text"}, {"bytes"}):
             return np.array(array.tolist())
+        if plain == {"dates"}:
+            return array.astype("M8[D]" if all(type(value) is date for value in array) else "M8[us]")
     return array
 
 
 def is_null(values: np.ndarray) -> np.ndarray:
     """Return which entries are None, NaN, NaT or pandas' NA."""
     if values.dtype.kind == "O":
-        return np.array([_missing(value) for value in values.tolist()], dtype=bool)
+        return np.array([check.missing(value) for value in values.tolist()], dtype=bool)
     return np.isnan(values) if values.dtype.kind in "fmM" else np.zeros(values.shape, dtype=bool)
 
 
 def family(values: np.ndarray) -> str:
-    """Return what kind of answers these are: "numbers", "text", "dates", or several of them."""
+    """Return what kind of answers these are: "numbers", "text", "dates", or several of them joined by "and"."""
     if values.dtype.kind != "O":
         return _FAMILIES.get(values.dtype.kind, str(values.dtype))
     return " and ".join(sorted({_word(value) for value in values.tolist()}))
@@ -158,7 +164,7 @@ def family(values: np.ndarray) -> str:
 
 def null_states(nulls: Nulls | Mapping[str, Nulls], names: Sequence[str]) -> list[Cell]:
     """Return what an empty cell means, for each of the named entities; not asked, unless said."""
-    words = dict.fromkeys(names, nulls) if isinstance(nulls, str) else dict(nulls)
+    words = dict(nulls) if isinstance(nulls, Mapping) else dict.fromkeys(names, nulls)
     unknown = [name for name in words if name not in names]
     if unknown:
         raise InvalidInputError(f"`nulls` must name entities of the panel ({list(names)}), got {unknown}.")
@@ -182,14 +188,9 @@ _FAMILIES = {
 def _word(value: Any) -> str:  # noqa: ANN401
     if isinstance(value, str):
         return "text"
-    return "numbers" if isinstance(value, int | float | np.number) else type(value).__name__
-
-
-def _missing(value: Any) -> bool:  # noqa: ANN401
-    if isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):
-        return bool(np.isnan(value))
-    # pandas' own nulls are told by name: comparing them raises, and pandas is optional.
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
+    if isinstance(value, date | np.datetime64):
+        return "dates"
+    return "numbers" if isinstance(value, int | float | np.number | np.bool_) else type(value).__name__
 
 
 def _raw_columns(given: Any, names: Sequence[str]) -> tuple[list[np.ndarray], int]:  # noqa: ANN401
@@ -221,7 +222,12 @@ def _one_type(cells: list[np.ndarray], states: np.ndarray) -> np.ndarray:
             f"`answers` must be of one type, got {' and '.join(families)}: 1 and '1' would never agree. "
             "Convert them first."
         )
-    values = np.zeros(states.shape, dtype=np.result_type(*said) if said else np.float64)
+    dtype = np.result_type(*said) if said else np.dtype(np.float64)
+    if said and dtype.kind == "f" and all(values.dtype.kind in "iub" for values in said):
+        raise InvalidInputError(
+            "`answers` must fit into 64 bits with their sign, got larger numbers: make text of them."
+        )
+    values = np.zeros(states.shape, dtype=dtype)
     for j, column_said in enumerate(answered):
         values[states[:, j] == Cell.ANSWERED, j] = column_said
     return values

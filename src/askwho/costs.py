@@ -102,7 +102,7 @@ def elementwise_error(answers: np.ndarray, truth: np.ndarray, error: str | Error
         answers, truth = check.numeric(answers, "answers"), check.numeric(truth, "truth")
     errors = check.numeric(function(answers, truth), "error")
     check.same_shape(errors, "error", answers.shape, "the error function must work elementwise")
-    if not np.isfinite(errors.sum()):
+    if not np.isfinite(errors).all():
         bad = ~np.isfinite(errors)
         raise InvalidInputError(
             f"`error` must give finite numbers, got {errors[bad][0]} for the answer {answers[bad][0]!r} to "
@@ -130,7 +130,7 @@ def truth_column(truth: ArrayLike, answers: Answers, panel: Panel) -> np.ndarray
             f"{int(bad.argmax())}: drop those rows first."
         )
     theirs, ours = answers.family, family(array)
-    if theirs is not None and theirs != ours:
+    if " and " in ours or (theirs is not None and theirs != ours):
         raise InvalidInputError(
             f"`truth` must be of the answers' type, got {ours} for answers that are {theirs}: "
             "1 and '1' would never agree. Convert one of them first."
@@ -176,6 +176,9 @@ def multi_task_errors(parts: Mapping[str, ArrayLike], *, weights: Mapping[str, f
         raise InvalidInputError(
             f"`weights` must name the same parts as `parts`, at least one: got {sorted(weights)} for {sorted(parts)}."
         )
+    frames = [list(errors.columns) for errors in parts.values() if hasattr(errors, "columns")]  # pyright: ignore[reportAttributeAccessIssue]
+    for columns in frames[1:]:
+        check.columns(columns, frames[0], "parts")
     tables = {name: check.table(errors, name, allow_nan=True) for name, errors in parts.items()}
     shape = next(iter(tables.values())).shape
     total = np.zeros(shape)

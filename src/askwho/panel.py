@@ -50,6 +50,8 @@ class Entity:
             raise InvalidInputError(
                 f"`label` of {self.name} must be given for a label entity and for no other, got {self.label!r}."
             )
+        if self.label is not None and not _is_label(self.label):
+            raise InvalidInputError(f"`label` of {self.name} must be text or a number, got {self.label!r}.")
 
 
 Experts = Mapping[str, float] | Iterable[str | Entity]
@@ -76,6 +78,8 @@ class Panel:
             if not isinstance(entity, Entity):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise InvalidInputError(f"`entities` must hold `Entity` objects, got {entity!r}.")
         check.unique_names(self.names, "Entities of a panel")
+        if len(set(self.labels)) < len(self.labels):
+            raise InvalidInputError(f"`labels` must be different from each other, got {list(self.labels)}.")
         bases = [entity.name for entity in self.entities if entity.kind == "base"]
         if len(bases) > 1:
             raise InvalidInputError(f"`entities` must hold one base at the most, got {bases}.")
@@ -159,10 +163,14 @@ class Panel:
         return float(per_entity.max())
 
 
+def _is_label(value: Hashable) -> bool:
+    return isinstance(value, str | int | float | np.generic) and not check.missing(value)
+
+
 def _label_entities(labels: Sequence[Hashable]) -> list[Entity]:
     listed = list(labels)
     for label in listed:
-        if not isinstance(label, str | int | float | np.generic) or label != label:  # noqa: PLR0124 - only NaN does
+        if not _is_label(label):
             raise InvalidInputError(f"`labels` must be text or numbers, got {label!r}.")
     if len(set(listed)) < len(listed):
         raise InvalidInputError(f"`labels` must be different from each other, got {listed}.")

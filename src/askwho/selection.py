@@ -1,5 +1,6 @@
 """Whom to ask: rankings, the top k of them, and the decision object that remembers why."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -179,7 +180,7 @@ def select_top_k(scores: ArrayLike, k: int, *, panel: Panel, fees: ArrayLike | N
         fees: shape (|A|,) or (n, |A|) where they differ from the panel's.
     """
     table = _scores_of(scores, panel)
-    if np.ndim(k) > 0:
+    if not isinstance(k, int | np.integer | float):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInputError(f"`k` must be one number, got {k!r}: `select_adaptive` takes one for each query.")
     size = int(check.cardinalities(k, 1, len(panel))[0])
     return Selection(
@@ -217,11 +218,15 @@ def fees_table(fees: ArrayLike | None, panel: Panel, n: int) -> FloatTable:
     """Return fees of shape (n, |A|): the panel's, one for each entity, or one for each query and entity."""
     if fees is None:
         return np.broadcast_to(panel.fees, (n, len(panel)))
-    if np.ndim(fees) == 1:
-        array = check.table(check.numeric(fees, "fees")[None], "fees", entities=panel.names)
+    names = getattr(fees, "index", None)
+    if isinstance(names, Iterable) and not hasattr(fees, "columns"):
+        check.columns(list(names), panel.names, "fees")
+    # A copy: a selection freezes its arrays, and the caller's must stay free.
+    array = np.array(check.numeric(fees, "fees"))
+    if array.ndim == 1:
+        array = check.table(array[None], "fees", entities=panel.names)
     else:
-        # A copy: a selection freezes its arrays, and the caller's must stay free.
-        array = np.array(check.table(fees, "fees", entities=panel.names))
+        check.table(fees, "fees", entities=panel.names)
         check.same_shape(array, "fees", (n, len(panel)), "one row for each query")
     if (array[:, panel.is_kind("reject")] > 0).any():
         raise InvalidInputError(

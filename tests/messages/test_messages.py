@@ -1452,3 +1452,51 @@ def test_mask_of_another_shape():
     mask = torch.ones(3, dtype=torch.bool)
     message = "`mask` must have the shape of `scores`, got (3,) for (2, 3)."
     refuses(lambda: losses.weighted_comp_sum(torch.zeros(2, 3), torch.ones(2, 3), mask=mask), message)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        case(
+            "ragged fees", lambda: select_top_k([[1.0, 2.0]], 1, panel=PANEL, fees=[[1, 2], [1]]), "different lengths"
+        ),
+        case("ragged k", lambda: select_adaptive([[1.0, 2.0]] * 2, [[1], [1, 2]], panel=PANEL), "different lengths"),
+        case(
+            "date among scores", lambda: select_top_k([[np.datetime64("2020-01-01"), 1.0]], 1, panel=PANEL), "numbers"
+        ),
+        case("nulls of None", lambda: Answers.from_table([[1, 2]], PANEL, nulls=None), "`nulls` must be one of"),
+        case(
+            "truth of two types",
+            lambda: task_errors(answers([1, 2], [1, 2]), ["x", 1], panel=PANEL),
+            "numbers and text",
+        ),
+        case("label of a tuple", lambda: Entity("x", "label", label=(1, 2)), "must be text or a number, got (1, 2)"),
+        case(
+            "equal labels",
+            lambda: Panel((Entity("x", "label", label=1), Entity("y", "label", label=1))),
+            "different from each other, got [1, 1]",
+        ),
+        case("numbers past 64 bits", lambda: answers([2**64 - 1, 1]), "must fit into 64 bits"),
+    ],
+)
+def test_found_by_a_stranger(call, message):
+    refuses(call, message)
+
+
+def test_fees_of_a_series_go_by_name():
+    pd = pytest.importorskip("pandas")
+    refuses(
+        lambda: select_top_k([[1.0, 2.0]], 1, panel=PANEL, fees=pd.Series({"a": 1.0, "base": 0.0})),
+        "must have its columns in the panel's order",
+    )
+
+
+@pytest.mark.parametrize("normalization", [0.0, -1.0, INF, NAN])
+def test_a_scale_that_divides_by_nothing_is_refused(normalization):
+    torch = pytest.importorskip("torch")
+    from askwho.losses import cardinality_surrogate  # noqa: PLC0415
+
+    refuses(
+        lambda: cardinality_surrogate(torch.zeros(1, 2), torch.zeros(1, 2), normalization=normalization),
+        "`normalization` must be 'shift' or a finite number",
+    )

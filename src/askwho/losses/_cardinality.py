@@ -34,6 +34,8 @@ def cardinality_surrogate(
     same_shape(scores, set_losses, "set_losses")
     if mask is not None:
         same_shape(scores, mask, "mask", torch.bool)
+        if not mask.any(dim=-1).all():
+            raise InvalidInputError("`mask` must be true once in every row: drop queries without a known set loss.")
     known = set_losses if mask is None else set_losses[mask]
     if not torch.isfinite(known).all():
         raise InvalidInputError("`set_losses` must be finite: pass `mask=` where part of a prefix was not asked.")
@@ -44,7 +46,8 @@ def cardinality_surrogate(
                 "depend on who was asked. Pass a bound on every set loss."
             )
         return weighted_comp_sum(scores, deferral_weights(set_losses, shift="max"), u=u)
-    if isinstance(normalization, str | None) or not float(known.max()) <= normalization < float("inf"):
+    least = max(float(known.max()), torch.finfo(known.dtype).tiny)
+    if isinstance(normalization, str | None) or not least <= normalization < float("inf"):
         raise InvalidInputError(
             f"`normalization` must be 'shift' or a finite number of at least every set loss ({float(known.max()):g}), "
             f"got {normalization!r}."

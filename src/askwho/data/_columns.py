@@ -1,0 +1,128 @@
+"""Which column of a log is what."""
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
+
+from askwho import _validation as check
+from askwho.answers import Nulls
+from askwho.exceptions import InvalidInputError
+
+Task = Literal["auto", "classification", "regression"]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What a user says of a log: which columns hold the truth, the answers, and what is known before asking.
+
+    A pattern is a column's name, a glob (`"answer_*"`), or several of them separated by commas. What a glob's star
+    stands for is the entity's name.
+
+    Args:
+        truth: the column of right answers.
+        answers: pattern of what each entity answered; needs `truth`.
+        grades: pattern of grades in [0, 1], 1 = right, where a log has no truth.
+        features: pattern of what is known before anybody is asked: numbers or categories.
+        text: the column of the query's text.
+        info: pattern of what comes back with an answer, known only after paying.
+        groups: the column of what must stay on one side of a split.
+        fees: from entity to fee, or a pattern of columns with each query's fee.
+        task: what the truth is; told from its type, unless said.
+        nulls: what an empty answer means, for all entities or by name.
+    """
+
+    truth: str | None = None
+    answers: str | None = None
+    grades: str | None = None
+    features: str | None = None
+    text: str | None = None
+    info: str | None = None
+    groups: str | None = None
+    fees: Mapping[str, float] | str | None = None
+    task: Task = "auto"
+    nulls: Nulls | Mapping[str, Nulls] = "not-asked"
+
+    def __post_init__(self) -> None:
+        check.one_of(self.task, "task", get_args(Task))
+        if (self.answers is None) == (self.grades is None):
+            raise InvalidInputError("`answers` or `grades` must be given, and not both: what did the entities do?")
+        if self.answers is not None and self.truth is None:
+            raise InvalidInputError("`truth` must be given with `answers`: nothing else tells right from wrong.")
+        if self.features is None and self.text is None:
+            raise InvalidInputError("`features` or `text` must be given: a decision needs something known beforehand.")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain form that `from_json` reads."""
+        plain = asdict(self)
+        for name in ("fees", "nulls"):
+            value = getattr(self, name)
+            plain[name] = dict(value) if isinstance(value, Mapping) else value
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> "Columns":
+        """Return the columns that `to_json` wrote."""
+        return cls(**plain)
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The columns of one table: entity names to columns, and the rest by name."""
+
+    entities: dict[str, str]
+    features: tuple[str, ...] = ()
+    info: dict[str, str] = field(default_factory=dict[str, str])
+    fees: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def resolve(columns: Columns, present: Sequence[str], *, asked: bool = True) -> Resolved:
+    """Return which of the columns that are there the patterns mean.
+
+    Args:
+        columns: what the user said.
+        present: the table's columns.
+        asked: whether answers or grades must be there; queries to be routed have none.
+    """
+    for name in ("truth", "text", "groups"):
+        wanted = getattr(columns, name)
+        needed = asked or name == "text"
+        if wanted is not None and needed and wanted not in present:
+            raise InvalidInputError(f"`{name}` must be a column of the log, got {wanted!r}: it has {_some(present)}.")
+    pattern = columns.answers or columns.grades or ""
+    entities = named(pattern, present, "answers" if columns.answers else "grades") if asked else {}
+    features = tuple(named(columns.features, present, "features").values()) if columns.features else ()
+    for forbidden in (columns.truth, *entities.values()):
+        if forbidden in features:
+            raise InvalidInputError(f"`features` must be known before asking, got {forbidden!r}, which is not.")
+    fees: dict[str, str] = {}
+    if isinstance(columns.fees, str) and asked:
+        fees = named(columns.fees, present, "fees")
+        check.columns(sorted(fees), sorted(entities), "fees")
+    return Resolved(
+        entities=entities,
+        features=features,
+        info=named(columns.info, present, "info", optional=True) if columns.info and asked else {},
+        fees=fees,
+    )
+
+
+def named(pattern: str, present: Sequence[str], what: str, *, optional: bool = False) -> dict[str, str]:
+    """Return the columns that a pattern means, by what its star stands for."""
+    found: dict[str, str] = {}
+    for part in (piece.strip() for piece in pattern.split(",")):
+        matches = [column for column in present if fnmatch.fnmatchcase(column, part)]
+        if not matches and not optional:
+            raise InvalidInputError(f"`{what}` must match a column, got {part!r}: the log has {_some(present)}.")
+        head, star, tail = part.partition("*")
+        for column in matches:
+            name = column[len(head) : len(column) - len(tail)] if star and "*" not in tail else column
+            if name in found and found[name] != column:
+                raise InvalidInputError(f"`{what}` must name each entity once, got {name!r} from two columns.")
+            found[name] = column
+    return found
+
+
+def _some(present: Sequence[str], most: int = 12) -> str:
+    shown = ", ".join(repr(column) for column in present[:most])
+    return shown if len(present) <= most else f"{shown} and {len(present) - most} more"

@@ -1,0 +1,156 @@
+"""The decision log: queries, what everybody answered, what was right, and what was charged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from askwho import _validation as check
+from askwho._types import FloatTable
+from askwho.answers import Answers, family
+from askwho.costs import errors_from_grades, task_errors, truth_column
+from askwho.data._columns import Columns, resolve
+from askwho.data._tables import Table, read_table
+from askwho.exceptions import InvalidInputError
+from askwho.panel import Entity, Panel
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionLog:
+    """A log, read and checked: everything that is aligned with its n queries.
+
+    Args:
+        columns: which column is what.
+        panel: the entities, with their fees; those of the mean query where fees differ by query.
+        task: classification or regression.
+        known: what is known before asking, by column.
+        answers: what the entities said; None where the log holds grades.
+        truth: shape (n,); None where the log holds grades.
+        errors: shape (n, |A|), zero-one or squared, or 1 − grade; NaN where not asked.
+        fees: shape (n, |A|), what each charged, or would have.
+        groups: shape (n,), what must stay on one side of a split.
+        info: shape (n, |A|), what came back with the answers; NaN where nothing did.
+    """
+
+    columns: Columns
+    panel: Panel
+    task: Literal["classification", "regression"]
+    known: Table
+    answers: Answers | None
+    truth: np.ndarray | None
+    errors: FloatTable
+    fees: FloatTable
+    groups: np.ndarray
+    info: FloatTable
+
+    def __len__(self) -> int:
+        return len(self.errors)
+
+    @property
+    def asked(self) -> np.ndarray:
+        """Which entities were asked, shape (n, |A|)."""
+        return ~np.isnan(self.errors)
+
+    def rows(self, index: np.ndarray) -> "DecisionLog":
+        """Return the log of some of the rows."""
+        return replace(
+            self,
+            known={name: values[index] for name, values in self.known.items()},
+            answers=None if self.answers is None else Answers(self.answers.values[index], self.answers.states[index]),
+            truth=None if self.truth is None else self.truth[index],
+            errors=self.errors[index],
+            fees=self.fees[index],
+            groups=self.groups[index],
+            info=self.info[index],
+        )
+
+
+def read_log(source: Any, columns: Columns, *, base: str | None = None) -> DecisionLog:  # noqa: ANN401
+    """Return the decision log in a file, a data frame or a mapping of columns.
+
+    Args:
+        source: Parquet, CSV, pandas, polars, or columns by name.
+        columns: which column is what.
+        base: the entity that is the base predictor, if one is.
+    """
+    table = read_table(source)
+    found = resolve(columns, list(table))
+    names = list(found.entities)
+    n = len(next(iter(table.values())))
+    fees = _fees(columns, found.fees, table, names, n)
+    panel = _panel(names, fees, base)
+    known = {name: table[name] for name in found.features}
+    if columns.text is not None:
+        known[columns.text] = _texts(table[columns.text], columns.text)
+    groups = table[columns.groups] if columns.groups else np.arange(n)
+    given = {name: table[column] for name, column in found.entities.items()}
+    answers, truth, task = None, None, "classification"
+    if columns.grades is not None:
+        errors = errors_from_grades(np.column_stack(list(given.values())), panel=panel, nulls=columns.nulls)
+    else:
+        answers = Answers.from_table(given, panel, nulls=columns.nulls)
+        truth = truth_column(table[str(columns.truth)], answers, panel)
+        task = task_of(truth, columns)
+        if task == "classification":
+            check.two_classes(np.unique(truth).tolist(), "truth")
+        errors = task_errors(answers, truth, panel=panel, error="zero-one" if task == "classification" else "squared")
+    unasked = np.isnan(errors).all(axis=0)
+    if unasked.any():
+        raise InvalidInputError(
+            f"`answers` must hold something of everybody, got none of {names[int(unasked.argmax())]!r}."
+        )
+    info = np.full(errors.shape, np.nan)
+    for name, column in found.info.items():
+        if name in names:
+            info[:, names.index(name)] = check.numeric(table[column], column)
+    return DecisionLog(columns, panel, task, known, answers, truth, errors, fees, groups, info)
+
+
+def task_of(truth: np.ndarray, columns: Columns) -> Literal["classification", "regression"]:
+    """Return what the truth is: said, or told from its type (text and few whole numbers are classes)."""
+    if columns.task != "auto":
+        return columns.task
+    if family(truth) != "numbers":
+        return "classification"
+    whole = truth.dtype.kind in "iub" or bool((truth == np.round(truth)).all())
+    return "classification" if whole and len(np.unique(truth)) <= max(20, len(truth) // 20) else "regression"
+
+
+def _fees(
+    columns: Columns, by_query: Mapping[str, str], table: Table, names: list[str], n: int
+) -> Float[np.ndarray, "n a"]:
+    if isinstance(columns.fees, Mapping):
+        unknown = [name for name in columns.fees if name not in names]
+        missing = [name for name in names if name not in columns.fees]
+        if unknown or missing:
+            raise InvalidInputError(f"`fees` must name every entity ({names}), got {sorted(columns.fees)}.")
+        row = np.array([check.finite_number(columns.fees[name], f"fee of {name}", minimum=0.0) for name in names])
+        return np.broadcast_to(row, (n, len(names)))
+    if by_query:
+        fees = np.column_stack([check.numeric(table[by_query[name]], by_query[name]) for name in names])
+        # An entity that was not asked charged nothing: what it would have is filled in with its mean.
+        if np.isnan(fees).all(axis=0).any():
+            raise InvalidInputError("`fees` must hold a fee of every entity at least once, got an empty column.")
+        fees = np.where(np.isnan(fees), np.nanmean(fees, axis=0), fees)
+        return check.nonnegative(check.table(fees, "fees"), "fees")
+    return np.zeros((n, len(names)))
+
+
+def _panel(names: list[str], fees: np.ndarray, base: str | None) -> Panel:
+    if base is not None and base not in names:
+        raise InvalidInputError(f"`base` must be 'auto', 'none' or an entity of the log ({names}), got {base!r}.")
+    mean = fees.mean(axis=0)
+    return Panel(
+        tuple(
+            Entity(name, "base" if name == base else "expert", fee=float(fee))
+            for name, fee in zip(names, mean, strict=True)
+        )
+    )
+
+
+def _texts(values: np.ndarray, name: str) -> np.ndarray:
+    if values.dtype.kind not in "OU":
+        raise InvalidInputError(f"`text` must be a column of text, got {values.dtype} in {name!r}.")
+    return np.array(["" if value is None else str(value) for value in values.tolist()], dtype=object)

@@ -1,0 +1,78 @@
+"""Tables from files and data frames: columns by name, each one array."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pa_parquet
+
+from askwho.answers import column
+from askwho.exceptions import InvalidInputError
+
+Table = dict[str, np.ndarray]
+"""Columns by name, all of one length."""
+
+
+def read_table(source: Any) -> Table:  # noqa: ANN401 - a path, a mapping, or a data frame of any library
+    """Return the columns of a Parquet or CSV file, of a data frame, or of a mapping."""
+    if isinstance(source, str | Path):
+        return _from_arrow(_read_file(Path(source)))
+    if isinstance(source, pa.Table):
+        return _from_arrow(source)
+    if isinstance(source, Mapping):
+        names = list(source)
+    elif hasattr(source, "columns"):
+        names = list(source.columns)
+    else:
+        raise InvalidInputError(
+            f"`log` must be a file, a data frame or a mapping of columns, got {type(source).__name__}."
+        )
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise InvalidInputError(f"`log` must have columns of different names, got {sorted(repeated)} more than once.")
+    return _of_one_length({str(name): column(source[name], str(name)) for name in names})
+
+
+def _read_file(path: Path) -> pa.Table:
+    if not path.is_file():
+        raise InvalidInputError(f"`log` must be a file, got {str(path)!r}: it is not there.")
+    try:
+        if path.suffix.lower() in (".csv", ".tsv"):
+            parse = pa_csv.ParseOptions(
+                delimiter="\t" if path.suffix.lower() == ".tsv" else ",", newlines_in_values=True
+            )
+            return pa_csv.read_csv(path, parse_options=parse)
+        return pa_parquet.read_table(path)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InvalidInputError(f"`log` must be a Parquet or CSV file, got {str(path)!r}: {reason}") from None
+
+
+def _from_arrow(table: pa.Table) -> Table:
+    names = table.column_names
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise InvalidInputError(f"`log` must have columns of different names, got {sorted(repeated)} more than once.")
+    return _of_one_length({name: _array(table[name]) for name in names})
+
+
+def _array(values: pa.ChunkedArray) -> np.ndarray:
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return np.array(values.to_pylist(), dtype=object)
+    if values.null_count and (pa.types.is_integer(values.type) or pa.types.is_boolean(values.type)):
+        # NumPy would make floats of them, and 3 would no longer be the answer 3.
+        return np.array(values.to_pylist(), dtype=object)
+    return values.to_numpy()
+
+
+def _of_one_length(table: Table) -> Table:
+    if len({len(values) for values in table.values()}) > 1:
+        raise InvalidInputError(f"`log` must have columns of one length, got {[len(v) for v in table.values()]}.")
+    if not table or not len(next(iter(table.values()))):
+        raise InvalidInputError("`log` must not be empty: there is no row in it.")
+    return table
