@@ -1,0 +1,69 @@
+"""A text encoder that needs no download: hashed words and characters, weighed, and pressed into a few dimensions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import HashingVectorizer
+
+_WORDS: Any = HashingVectorizer(n_features=2**14, ngram_range=(1, 2), alternate_sign=False, norm=None)
+# Characters carry scripts without spaces, codes and formulas; the first few hundred of them tell the kind of text.
+_CHARACTERS: Any = HashingVectorizer(
+    n_features=2**13, analyzer="char_wb", ngram_range=(3, 3), alternate_sign=False, norm=None
+)
+_FIRST = 300
+
+
+@dataclass(frozen=True, eq=False)
+class TextEncoder:
+    """From texts to a dense matrix: hashing, inverse document frequency, truncated singular value decomposition.
+
+    Args:
+        idf: shape (buckets,), the weight of each bucket.
+        components: shape (dimensions, buckets), the directions kept.
+    """
+
+    idf: Float[np.ndarray, " b"]
+    components: Float[np.ndarray, "d b"]
+
+    @classmethod
+    def fit(cls, texts: Sequence[str], *, dimensions: int = 48, random_state: int = 0) -> "TextEncoder":
+        """Return the encoder of a log's texts."""
+        counts = _counts(texts)
+        seen = np.bincount(counts.indices, minlength=counts.shape[1])
+        idf = np.log((1 + counts.shape[0]) / (1 + seen)) + 1
+        weighed = _weigh(counts, idf)
+        kept = max(1, min(dimensions, min(weighed.shape) - 1))
+        svd = TruncatedSVD(kept, random_state=random_state).fit(weighed)
+        return cls(idf.astype(np.float32), svd.components_.astype(np.float32))
+
+    def transform(self, texts: Sequence[str]) -> Float[np.ndarray, "n e"]:
+        """Return the encoded texts, shape (n, dimensions + 4): directions, then length and make-up."""
+        dense = np.asarray(_weigh(_counts(texts), self.idf) @ self.components.T)
+        return np.hstack([dense, _shape_of(texts)]).astype(np.float32)
+
+
+def _counts(texts: Sequence[str]) -> Any:  # noqa: ANN401 - a sparse matrix
+    heads = [text[:_FIRST] for text in texts]
+    return sparse.hstack([_WORDS.transform(texts), _CHARACTERS.transform(heads)], format="csr")
+
+
+def _weigh(counts: Any, idf: np.ndarray) -> Any:  # noqa: ANN401 - a sparse matrix
+    """Sublinear counts times idf, rows of length one."""
+    weighed = counts.copy()
+    weighed.data = (1 + np.log(weighed.data)) * idf[weighed.indices]
+    norms = np.sqrt(np.asarray(weighed.multiply(weighed).sum(axis=1)).ravel())
+    return sparse.diags_array(1 / np.where(norms > 0, norms, 1)).tocsr() @ weighed
+
+
+def _shape_of(texts: Sequence[str]) -> np.ndarray:
+    rows: list[list[float]] = []
+    for text in texts:
+        size = max(1, len(text))
+        digits = sum(character.isdigit() for character in text[:2000])
+        rows.append([np.log1p(len(text)), np.log1p(text.count(" ")), digits / size, text.count("\n") / size])
+    return np.array(rows)

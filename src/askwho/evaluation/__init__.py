@@ -1,0 +1,19 @@
+"""What a policy gets and pays on rows it has not seen, beside plain baselines, with intervals."""
+
+from askwho.evaluation._evaluate import evaluate, headline
+from askwho.evaluation._points import Point, Resamples, hulls, interval, table_of
+from askwho.evaluation._settings import Held, adaptive_points, fixed_points, single_point
+
+__all__ = [
+    "Held",
+    "Point",
+    "Resamples",
+    "adaptive_points",
+    "evaluate",
+    "fixed_points",
+    "headline",
+    "hulls",
+    "interval",
+    "single_point",
+    "table_of",
+]

@@ -1,0 +1,105 @@
+"""A base predictor of our own, trained on the log's features: often the best free expert."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float, Int, Shaped
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from askwho.learners._learner import each_fold
+
+_WORDS: Any = HashingVectorizer(n_features=2**18, ngram_range=(1, 2), alternate_sign=False, norm="l2", binary=True)
+# Past this many classes a linear model of a quarter of a million words costs more than it can tell.
+_MOST_TEXT_CLASSES = 5
+
+
+@dataclass(frozen=True, eq=False)
+class OwnBase:
+    """A fitted base predictor: which model of which inputs."""
+
+    name: str
+    model: Any
+    reads: Literal["features", "text"]
+
+    def predict(self, X: Float[np.ndarray, "n d"], texts: Sequence[str] | None) -> Shaped[np.ndarray, " n"]:
+        """Return the base's answers, shape (n,)."""
+        return self.model.predict(_WORDS.transform(texts) if self.reads == "text" else X)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What cross-fitting found: the base, its out-of-fold answers (n,), and each candidate's error."""
+
+    base: OwnBase
+    answers: Shaped[np.ndarray, " n"]
+    errors: dict[str, float]
+
+
+def own_base(
+    X: Float[np.ndarray, "n d"],
+    texts: Sequence[str] | None,
+    truth: Shaped[np.ndarray, " n"],
+    fold: Int[np.ndarray, " n"],
+    *,
+    task: Literal["classification", "regression"],
+    random_state: int = 0,
+) -> Trial | None:
+    """Return the best base that the features give, or None where none clearly beats a constant answer."""
+    words: Any = None
+    if texts is not None and task == "classification" and len(np.unique(truth)) <= _MOST_TEXT_CLASSES:
+        words = _WORDS.transform(texts)
+    trials: dict[str, tuple[np.ndarray, np.ndarray, Any, Any]] = {}
+    for name, inputs in _inputs(task, X, words).items():
+        answers = np.empty_like(truth)
+        for seen, held in each_fold(fold):
+            answers[held] = _make(name, random_state).fit(inputs[seen], truth[seen]).predict(inputs[held])
+        trials[name] = (answers, _losses(answers, truth, task), inputs, name)
+    best = min(trials, key=lambda name: trials[name][1].mean())
+    answers, losses, inputs, _ = trials[best]
+    gain = _losses(_constant(truth, fold, task), truth, task) - losses
+    if gain.mean() < 2 * gain.std() / np.sqrt(len(gain)):
+        return None
+    fitted = _make(best, random_state).fit(inputs, truth)
+    reads: Literal["features", "text"] = "text" if best == "words" else "features"
+    return Trial(
+        OwnBase(best, fitted, reads), answers, {name: float(trial[1].mean()) for name, trial in trials.items()}
+    )
+
+
+def _inputs(task: str, X: np.ndarray, words: Any) -> dict[str, Any]:  # noqa: ANN401 - a sparse matrix
+    if task == "regression":
+        return {"ridge": X, "forest-regressor": X}
+    named: dict[str, Any] = {"logistic": X, "forest-classifier": X}
+    return named if words is None else named | {"words": words}
+
+
+def _make(name: str, random_state: int) -> Any:  # noqa: ANN401 - any scikit-learn predictor
+    forest: dict[str, Any] = {"n_estimators": 300, "random_state": random_state, "n_jobs": 2}
+    return {
+        "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=300)),
+        "forest-classifier": lambda: ExtraTreesClassifier(min_samples_leaf=2, **forest),
+        "words": lambda: LogisticRegression(C=30.0, max_iter=100),
+        "ridge": lambda: make_pipeline(StandardScaler(), Ridge(10.0)),
+        "forest-regressor": lambda: ExtraTreesRegressor(min_samples_leaf=3, **forest),
+    }[name]()
+
+
+def _losses(answers: np.ndarray, truth: np.ndarray, task: str) -> np.ndarray:
+    return (answers != truth).astype(float) if task == "classification" else np.square(answers - truth)
+
+
+def _constant(truth: np.ndarray, fold: np.ndarray, task: str) -> np.ndarray:
+    answers = np.empty_like(truth)
+    for seen, held in each_fold(fold):
+        if task == "regression":
+            answers[held] = truth[seen].mean()
+        else:
+            classes, counts = np.unique(truth[seen], return_counts=True)
+            answers[held] = classes[counts.argmax()]
+    return answers

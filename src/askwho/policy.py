@@ -1,0 +1,124 @@
+"""From a log to a policy: the encoder of what is known, a base of our own, and the router on top."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from askwho import _validation as check
+from askwho.aggregation import Verdicts
+from askwho.answers import Answers, Cell
+from askwho.costs import task_errors
+from askwho.data import Columns, DecisionLog, FeatureEncoder, Table
+from askwho.exceptions import InvalidInputError
+from askwho.learners import OwnBase, folds, own_base
+from askwho.panel import Entity, Panel
+from askwho.router import Router
+from askwho.selection import Selection
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """A fitted policy: raw columns of queries in, decisions out.
+
+    Args:
+        columns: which column of the log was what.
+        encoder: from known columns to numbers.
+        router: the fitted router; its panel holds our own base first, where there is one.
+        base: our own base predictor, if it was worth having.
+    """
+
+    columns: Columns
+    encoder: FeatureEncoder
+    router: Router
+    base: OwnBase | None
+
+    @property
+    def panel(self) -> Panel:
+        """Who can be asked: our own base first, where there is one, then the log's entities."""
+        return self.router.panel_
+
+    def features(self, queries: Mapping[str, np.ndarray]) -> Float[np.ndarray, "n d"]:
+        """Return the encoded queries, shape (n, d)."""
+        return self.encoder.transform(queries)
+
+    def select(self, queries: Mapping[str, np.ndarray], **target: Any) -> Selection:  # noqa: ANN401 - Router.select's
+        """Return whom to ask about each query; exactly one target, as in `Router.select`."""
+        return self.router.select(self.features(queries), **target)
+
+    def complete(self, answers: Answers, queries: Mapping[str, np.ndarray]) -> Answers:
+        """Return the answers of the log's entities with those of our own base in front."""
+        if self.base is None:
+            return answers
+        own = self.base.predict(self.features(queries), _texts(queries, self.encoder.text))
+        return _with_base(answers, own)
+
+    def combine(self, selection: Selection, answers: Answers, queries: Mapping[str, np.ndarray]) -> Verdicts:
+        """Return what each committee decides; our own base answers for itself."""
+        return self.router.combine(selection, self.complete(answers, queries), X=self.features(queries))
+
+
+def fit_policy(
+    log: DecisionLog,
+    *,
+    base: str = "auto",
+    learner: str = "auto",
+    committee: str = "auto",
+    cv: int = 5,
+    random_state: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> Policy:
+    """Return the policy that a log teaches.
+
+    Args:
+        log: read by `read_log`.
+        base: `"auto"` to train a base of our own where the log names none, `"none"`, or left to the log's own.
+        learner: as in `Router`.
+        committee: as in `Router`.
+        cv: how many folds.
+        random_state: the seed of everything.
+        progress: called with a line of text as the fit goes on.
+    """
+    check.one_of(base, "base", ["auto", "none"])
+    encoder = FeatureEncoder.fit(log.known, text=log.columns.text, random_state=random_state)
+    X = encoder.transform(log.known)
+    if len(log) < 4 * cv:
+        raise InvalidInputError(f"`log` must have {4 * cv} rows at the least for {cv} folds, got {len(log)}.")
+    trial = None
+    named = any(entity.kind == "base" for entity in log.panel.entities)
+    if base == "auto" and not named and log.truth is not None:
+        fold = folds(log.groups, cv, random_state=random_state)
+        texts = _texts(log.known, encoder.text)
+        trial = own_base(X, texts, log.truth, fold, task=log.task, random_state=random_state)
+        if progress is not None:
+            progress("base: none is worth having" if trial is None else f"base: {trial.base.name}")
+    panel, answers, errors, fees = log.panel, log.answers, log.errors, log.fees
+    if trial is not None and answers is not None and log.truth is not None:
+        panel = with_base(panel)
+        answers = _with_base(answers, trial.answers)
+        error = "zero-one" if log.task == "classification" else "squared"
+        errors = task_errors(answers, log.truth, panel=panel, error=error)
+        fees = np.hstack([np.zeros((len(log), 1)), fees])
+    router = Router(learner=learner, committee=committee, cv=cv, random_state=random_state, progress=progress)
+    router.fit(
+        X, errors=errors, panel=panel, answers=answers, truth=log.truth, fees=fees, groups=log.groups, task=log.task
+    )
+    return Policy(log.columns, encoder, router, None if trial is None else trial.base)
+
+
+def with_base(panel: Panel) -> Panel:
+    """Return the panel with a free base in front, under a name that nobody has."""
+    name = next(name for name in ("base", "own-base", "askwho-base", "askwho-own-base") if name not in panel.names)
+    return Panel((Entity(name, "base"), *panel.entities))
+
+
+def _with_base(answers: Answers, own: np.ndarray) -> Answers:
+    values = np.column_stack([own.astype(np.result_type(own, answers.values)), answers.values])
+    states = np.column_stack([np.full(len(own), Cell.ANSWERED, dtype=np.int8), answers.states])
+    return Answers(values, states)
+
+
+def _texts(known: Table | Mapping[str, np.ndarray], text: str | None) -> list[str] | None:
+    return None if text is None else ["" if value is None else str(value) for value in known[text].tolist()]

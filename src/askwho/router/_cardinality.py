@@ -1,0 +1,64 @@
+"""How many to ask: D_x(k), the expected error of the committee of the k best, learned once for every price."""
+
+from typing import Self
+
+import numpy as np
+from jaxtyping import Float, Int
+from sklearn.ensemble import ExtraTreesRegressor
+
+from askwho._types import Order
+from askwho.selection import in_order
+
+_MOST_ROWS = 24_000
+
+
+class Curve:
+    """From a query's ranking and expected errors to the expected error of each of its committees."""
+
+    def __init__(self, *, trees: int = 80, leaf: int = 20, random_state: int = 0) -> None:
+        self.trees = trees
+        self.leaf = leaf
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Float[np.ndarray, "n d"],
+        expected: Float[np.ndarray, "n a"],
+        orders: list[Order],
+        prefix_errors: list[Float[np.ndarray, "n K"]],
+    ) -> Self:
+        """Learn from the rankings that several prices give, and the errors of their committees.
+
+        A committee that cannot be scored, because a member was not asked, takes no part: its row is left out.
+        """
+        inputs = np.concatenate([_inputs(X, expected, order) for order in orders])
+        targets = np.concatenate(prefix_errors)
+        # The first entity's own expected error is the best guess at k = 1; the forest learns what is added to it.
+        known = np.flatnonzero(~np.isnan(targets).any(axis=1))
+        if len(known) > _MOST_ROWS:
+            known = np.random.default_rng(self.random_state).choice(known, _MOST_ROWS, replace=False)
+        self.fallback_ = np.nanmean(targets, axis=0) if len(known) < 50 else None
+        if self.fallback_ is None:
+            self.forest_ = ExtraTreesRegressor(
+                self.trees, min_samples_leaf=self.leaf, max_features=0.5, random_state=self.random_state, n_jobs=2
+            ).fit(inputs[known], targets[known] if targets.shape[1] > 1 else targets[known, 0])
+        return self
+
+    def predict(
+        self, X: Float[np.ndarray, "n d"], expected: Float[np.ndarray, "n a"], order: Order
+    ) -> Float[np.ndarray, "n K"]:
+        """Return D_x(k) for every k, shape (n, K)."""
+        if self.fallback_ is not None:
+            return np.broadcast_to(self.fallback_, order.shape).copy()
+        return self.forest_.predict(_inputs(X, expected, order)).reshape(len(X), -1)
+
+
+def best_k(
+    expected_errors: Float[np.ndarray, "n K"], fees: Float[np.ndarray, "n K"], fee_weight: float
+) -> Int[np.ndarray, " n"]:
+    """Return argmin_k D_x(k) + λ S_k, shape (n,), ties to the smaller k."""
+    return (expected_errors + fee_weight * fees).argmin(axis=1) + 1
+
+
+def _inputs(X: np.ndarray, expected: np.ndarray, order: np.ndarray) -> np.ndarray:
+    return np.hstack([in_order(expected, order), order[:, :3], expected, X]).astype(np.float32)

@@ -1,0 +1,346 @@
+"""The router: learners, calibration, committee and cardinality, and the decisions they make together."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from jaxtyping import Bool, Float
+from numpy.typing import ArrayLike
+
+from askwho import _validation as check
+from askwho._types import FloatTable, Order
+from askwho.aggregation import Committee, Verdicts, aggregation
+from askwho.answers import Answers
+from askwho.exceptions import InvalidInputError
+from askwho.frontier import Frontier, area, stated_budgets
+from askwho.learners import LEARNERS, Learner, candidates, cross_fit, each_fold, folds
+from askwho.metrics import prefix_errors
+from askwho.panel import Panel
+from askwho.router._calibration import Calibration
+from askwho.router._cardinality import Curve, best_k
+from askwho.selection import Selection, fees_table, in_order, rank
+
+COMMITTEES = {
+    "classification": ("majority", "log-odds-vote"),
+    "regression": ("mean", "median", "inverse-error-mean"),
+}
+Task = Literal["classification", "regression"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Out-of-fold rows that a fitted router keeps, to meet targets without a refit.
+
+    Args:
+        expected: calibrated expected errors, shape (n, |A|).
+        curves: D_x(k) at each price of `prices`, shape (prices, n, K).
+        errors: committee errors at each price, shape (prices, n, K); NaN where one cannot be scored.
+        fees: what was really charged by the first k, shape (prices, n, K).
+    """
+
+    prices: Float[np.ndarray, " p"]
+    expected: FloatTable
+    curves: Float[np.ndarray, "p n K"]
+    errors: Float[np.ndarray, "p n K"]
+    fees: Float[np.ndarray, "p n K"]
+
+
+class Router:
+    """Errors in, decisions out: whom to ask about each query, how many, and how to combine them.
+
+    Args:
+        learner: `"auto"`, or a name in `LEARNERS`: of all, the one with the least area under its validated frontier.
+        committee: `"auto"`, or a name in `AGGREGATIONS`: likewise.
+        cv: how many folds to cross-fit in.
+        max_k: the largest committee.
+        random_state: the seed of everything.
+        progress: called with a line of text as the fit goes on.
+    """
+
+    def __init__(
+        self,
+        *,
+        learner: str = "auto",
+        committee: str = "auto",
+        cv: int = 5,
+        max_k: int = 12,
+        random_state: int = 0,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        self.learner = learner
+        self.committee = committee
+        self.cv = cv
+        self.max_k = max_k
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(
+        self,
+        X: ArrayLike,
+        *,
+        errors: ArrayLike,
+        panel: Panel,
+        answers: Answers | None = None,
+        truth: np.ndarray | None = None,
+        fees: ArrayLike | None = None,
+        groups: np.ndarray | None = None,
+        task: Task = "classification",
+    ) -> Self:
+        """Learn from a log.
+
+        Args:
+            X: shape (n, d), what is known before asking.
+            errors: shape (n, |A|), NaN where an entity was not asked; squared errors for regression.
+            panel: who can be asked.
+            answers: what they said; without answers (grades only) nothing is combined, and the first is believed.
+            truth: shape (n,), with `answers`.
+            fees: what each charged, shape (n, |A|), where it differs from the panel's.
+            groups: shape (n,), what must stay on one side of a split.
+            task: what the truth is.
+        """
+        known = check.table(X, "X").astype(np.float32)
+        observed = check.nonnegative(check.table(errors, "errors", entities=panel.names, allow_nan=True), "errors")
+        check.same_shape(observed, "errors", (len(known), len(panel)), "one row for each query")
+        if (answers is None) != (truth is None):
+            raise InvalidInputError("`answers` and `truth` must be given together: one is nothing without the other.")
+        if len(known) < 4 * self.cv:
+            raise InvalidInputError(
+                f"`X` must have {4 * self.cv} queries at the least for {self.cv} folds, got {len(known)}."
+            )
+        self.panel_ = panel
+        self.task_: Task = task
+        charged = fees_table(fees, panel, len(known))
+        # Fees that differ by query are known only after the call: decisions use each entity's mean.
+        self.fees_ = charged.mean(axis=0)
+        self.entity_errors_ = np.nanmean(observed, axis=0)
+        self.width_ = 1 if answers is None else min(self.max_k, len(panel))
+        fold = folds(np.arange(len(known)) if groups is None else groups, self.cv, random_state=self.random_state)
+        score = _Scoring(panel, answers, truth, charged, self.fees_, task, observed)
+
+        self.trials_: dict[str, float] = {}
+        best: tuple[float, str, np.ndarray, Calibration] | None = None
+        for name in candidates(self.learner):
+            raw = cross_fit(LEARNERS[name], known, observed, fold, random_state=self.random_state)
+            calibration = Calibration.fit(raw, observed)
+            expected = calibration.apply(raw)
+            self.trials_[name] = score.area(
+                expected, COMMITTEES[task][-1] if answers is not None else None, self.width_
+            )
+            self._say(f"learner {name}: area {self.trials_[name]:.4f}")
+            if best is None or self.trials_[name] < best[0]:
+                best = (self.trials_[name], name, expected, calibration)
+        assert best is not None  # noqa: S101 - there is always a candidate
+        _, self.learner_name_, expected, self.calibration_ = best
+        self.committee_ = self._choose_committee(score, expected, answers)
+        self.rows_ = self._learn_curve(score, known, expected, fold)
+        self.learner_: Learner = LEARNERS[self.learner_name_](self.random_state).fit(known, observed)
+        return self
+
+    def expected_errors(self, X: ArrayLike) -> FloatTable:
+        """Return each entity's expected error, shape (n, |A|)."""
+        return self.calibration_.apply(self.learner_.predict(check.table(X, "X").astype(np.float32)))
+
+    def select(
+        self,
+        X: ArrayLike,
+        *,
+        k: int | None = None,
+        fee_weight: float | None = None,
+        budget: float | None = None,
+        accuracy: float | None = None,
+        available: Bool[np.ndarray, " a"] | None = None,
+        fees: ArrayLike | None = None,
+    ) -> Selection:
+        """Return whom to ask about each query.
+
+        Exactly one of `budget`, `accuracy` and `fee_weight` says how much an error is worth; `k` asks a fixed number,
+        ranked at `fee_weight` (0 unless given).
+
+        Args:
+            X: shape (n, d).
+            k: ask exactly so many.
+            fee_weight: λ, how much error one unit of money is worth.
+            budget: the mean fee to stay within, on held-out rows.
+            accuracy: the error to reach, on held-out rows.
+            available: shape (|A|,), who can be asked today.
+            fees: shape (|A|,), what they charge today.
+        """
+        given = [
+            name
+            for name, value in (("fee_weight", fee_weight), ("budget", budget), ("accuracy", accuracy), ("k", k))
+            if value is not None
+        ]
+        if not given or len(set(given) - {"k"}) > 1 or ("k" in given and set(given) - {"k", "fee_weight"}):
+            raise InvalidInputError(
+                "One target must be given: `k` (with or without `fee_weight`), `fee_weight`, `budget` or `accuracy`; "
+                f"got {given or 'none'}."
+            )
+        if budget is not None or accuracy is not None:
+            if fees is not None or available is not None:
+                raise InvalidInputError(
+                    "`budget` and `accuracy` were validated at the fitted fees with everybody there: "
+                    "pass `fee_weight` with other fees or fewer entities."
+                )
+            fee_weight = self.fee_weight_for(budget=budget, accuracy=accuracy)
+        rate = check.finite_number(0.0 if fee_weight is None else fee_weight, "fee_weight", minimum=0.0)
+        known = check.table(X, "X").astype(np.float32)
+        expected = self.expected_errors(known)
+        price = self.fees_ if fees is None else fees_table(fees, self.panel_, 1)[0]
+        there = np.ones(len(self.panel_), dtype=bool) if available is None else np.asarray(available, dtype=bool)
+        if not there.any():
+            raise InvalidInputError("`available` must be true for somebody: there is nobody to ask.")
+        scores = np.where(there, -(expected + rate * price), -1e9)
+        width = min(self.width_, int(there.sum()))
+        order = rank(scores)[:, : self.width_]
+        charged = np.broadcast_to(price, expected.shape)
+        if k is not None:
+            size = np.full(len(known), int(check.cardinalities(k, 1, width)[0]))
+        else:
+            curve = self.curve_.predict(known, expected, order)
+            curve[:, width:] = np.inf
+            size = best_k(curve, np.cumsum(in_order(charged, order), axis=1), rate)
+        return Selection(self.panel_, order, size, scores, np.array(charged))
+
+    def combine(self, selection: Selection, answers: Answers, *, X: ArrayLike | None = None) -> Verdicts:
+        """Return what each committee decides, by the aggregation that validation chose.
+
+        Args:
+            selection: whom was asked.
+            answers: what came back; whoever is beyond a query's own k is not heard.
+            X: shape (n, d), where members are weighed by expected errors.
+        """
+        states = np.where(selection.members, answers.states, np.int8(1))
+        heard = Answers(answers.values, states.astype(np.int8))
+        expected = None if X is None else self.expected_errors(X)
+        committee = Committee.of(selection, heard, expected_errors=_probabilities(expected, self.task_))
+        return aggregation(self.committee_ or "majority")(committee)
+
+    def fee_weight_for(self, *, budget: float | None = None, accuracy: float | None = None) -> float:
+        """Return the price at which held-out rows meet a mean fee or an error, or say what can be had."""
+        points = self.validated_
+        if budget is not None:
+            meet = [p for p in points if p["mean_fee"] <= check.finite_number(budget, "budget", minimum=0.0)]
+            if not meet:
+                least = min(points, key=lambda p: p["mean_fee"])
+                raise InvalidInputError(f"`budget` must be at least {least['mean_fee']:.6g}, got {budget}.")
+            return float(min(meet, key=lambda p: (p["error"], p["mean_fee"]))["fee_weight"])
+        wanted = check.finite_number(0.0 if accuracy is None else accuracy, "accuracy", minimum=0.0)
+        meet = [p for p in points if p["error"] <= wanted]
+        if not meet:
+            raise InvalidInputError(f"`accuracy` must be at least {min(p['error'] for p in points):.6g}, got {wanted}.")
+        return float(min(meet, key=lambda p: (p["mean_fee"], p["error"]))["fee_weight"])
+
+    @property
+    def validated_(self) -> list[dict[str, float]]:
+        """The adaptive policy at each stored price, on held-out rows: fee weight, error, mean fee, mean k."""
+        rows, points = self.rows_, []
+        for p, price in enumerate(rows.prices):
+            size = best_k(rows.curves[p], _planned(rows, p, self.fees_), float(price))
+            column = size[:, None] - 1
+            error, fee = in_order(rows.errors[p], column)[:, 0], in_order(rows.fees[p], column)[:, 0]
+            points.append(
+                {
+                    "fee_weight": float(price),
+                    "error": _mean_error(error, self.task_),
+                    "mean_fee": float(fee[~np.isnan(error)].mean()) if (~np.isnan(error)).any() else float("nan"),
+                    "mean_k": float(size.mean()),
+                }
+            )
+        return points
+
+    def _choose_committee(self, score: "_Scoring", expected: np.ndarray, answers: Answers | None) -> str | None:
+        if answers is None:
+            return None
+        names = COMMITTEES[self.task_] if self.committee == "auto" else (self.committee,)
+        self.committee_trials_ = {name: score.area(expected, name, self.width_) for name in names}
+        return min(self.committee_trials_, key=lambda name: self.committee_trials_[name])
+
+    def _learn_curve(self, score: "_Scoring", X: np.ndarray, expected: np.ndarray, fold: np.ndarray) -> Rows:
+        prices = price_grid(self.fees_, expected)
+        orders = [rank(-(expected + price * self.fees_))[:, : self.width_] for price in prices]
+        errors = [score.prefix(expected, order, self.committee_) for order in orders]
+        fees = [np.cumsum(in_order(score.charged, order), axis=1) for order in orders]
+        taught = slice(0, None, 3)
+        curves = np.empty((len(prices), *orders[0].shape))
+        for seen, held in each_fold(fold):
+            curve = Curve(random_state=self.random_state).fit(
+                X[seen], expected[seen], [order[seen] for order in orders[taught]], [e[seen] for e in errors[taught]]
+            )
+            for p, order in enumerate(orders):
+                curves[p, held] = curve.predict(X[held], expected[held], order[held])
+        self.curve_ = Curve(random_state=self.random_state).fit(X, expected, orders[taught], errors[taught])
+        self.orders_ = orders
+        return Rows(prices, expected, curves, np.stack(errors), np.stack(fees))
+
+    def _say(self, line: str) -> None:
+        if self.progress is not None:
+            self.progress(line)
+
+
+def price_grid(fees: Float[np.ndarray, " a"], expected: FloatTable, count: int = 22) -> Float[np.ndarray, " p"]:
+    """Return prices λ from 0 to where money alone decides, shape (count,)."""
+    paid = fees[fees > 0]
+    if not paid.size:
+        return np.zeros(1)
+    spread = float(np.quantile(expected, 0.95) - np.quantile(expected, 0.05)) or 1.0
+    # A fee under a hundredth of the largest is as good as free: no price need tell it from nothing.
+    cheap = paid[paid >= paid.max() / 100].min()
+    return np.concatenate([[0.0], np.geomspace(0.003 * spread / paid.max(), 2.0 * spread / cheap, count - 1)])
+
+
+@dataclass(frozen=True, eq=False)
+class _Scoring:
+    """What committees get on the log's own rows."""
+
+    panel: Panel
+    answers: Answers | None
+    truth: np.ndarray | None
+    charged: np.ndarray
+    fees: np.ndarray
+    task: Task
+    errors: np.ndarray
+
+    @property
+    def budgets(self) -> np.ndarray:
+        single = np.nanmean(self.errors, axis=0)
+        return stated_budgets(self.fees, float(self.fees[single.argmin()]), 20)
+
+    def prefix(self, expected: np.ndarray, order: Order, committee: str | None) -> np.ndarray:
+        """Committee errors of every k, shape (n, K); without answers the first entity's own error."""
+        if self.answers is None or self.truth is None or committee is None:
+            return in_order(self.errors, order)[:, :1]
+        chosen = Selection(self.panel, order, np.ones(len(order), dtype=np.intp), -expected, np.array(self.charged))
+        members = Committee.of(chosen, self.answers, expected_errors=_probabilities(expected, self.task))
+        error = "zero-one" if self.task == "classification" else "squared"
+        return prefix_errors(members, self.truth, combine=committee, error=error)
+
+    def area(self, expected: np.ndarray, committee: str | None, width: int) -> float:
+        """The area under the hull of all fixed k at a handful of prices."""
+        fees: list[float] = []
+        errors: list[float] = []
+        for price in price_grid(self.fees, expected, 9):
+            order = rank(-(expected + price * self.fees))[:, :width]
+            per_k = self.prefix(expected, order, committee)
+            paid = np.cumsum(in_order(self.charged, order), axis=1)
+            for k in range(per_k.shape[1]):
+                scored = ~np.isnan(per_k[:, k])
+                if scored.any():
+                    fees.append(float(paid[scored, k].mean()))
+                    errors.append(_mean_error(per_k[:, k], self.task))
+        return area(Frontier.of(fees, errors), self.budgets)
+
+
+def _probabilities(expected: np.ndarray | None, task: Task) -> np.ndarray | None:
+    """Expected errors as an aggregation takes them: probabilities where answers are right or wrong."""
+    return None if expected is None else np.clip(expected, 0.0, 1.0) if task == "classification" else expected
+
+
+def _mean_error(errors: np.ndarray, task: Task) -> float:
+    mean = float(np.nanmean(errors)) if (~np.isnan(errors)).any() else float("nan")
+    return float(np.sqrt(mean)) if task == "regression" else mean
+
+
+def _planned(rows: Rows, p: int, fees: np.ndarray) -> Any:  # noqa: ANN401
+    order = rank(-(rows.expected + rows.prices[p] * fees))[:, : rows.errors.shape[2]]
+    return np.cumsum(in_order(np.broadcast_to(fees, rows.expected.shape), order), axis=1)
