@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 
 from askwho import _validation as check
 from askwho.aggregation import Verdicts
@@ -50,10 +50,13 @@ class Policy:
 
     def complete(self, answers: Answers, queries: Mapping[str, np.ndarray]) -> Answers:
         """Return the answers of the log's entities with those of our own base in front."""
+        return answers if self.base is None else _with_base(answers, self.own_answers(queries))
+
+    def own_answers(self, queries: Mapping[str, np.ndarray]) -> Shaped[np.ndarray, " n"]:
+        """Return what our own base says of each query, shape (n,)."""
         if self.base is None:
-            return answers
-        own = self.base.predict(self.features(queries), _texts(queries, self.encoder.text))
-        return _with_base(answers, own)
+            raise InvalidInputError("This policy has no base of its own.")
+        return self.base.predict(self.features(queries), _texts(queries, self.encoder.text))
 
     def combine(self, selection: Selection, answers: Answers, queries: Mapping[str, np.ndarray]) -> Verdicts:
         """Return what each committee decides; our own base answers for itself."""

@@ -1,1 +1,37 @@
-"""The command line: thin, it parses, calls and prints."""
+"""The command line: thin, it parses, calls and prints. Exit status 0, 1 (failed), 2 (bad input, one clear line)."""
+
+import sys
+
+import click
+
+from askwho.cli._commands import app, run
+from askwho.exceptions import AskwhoError
+
+__all__ = ["app", "main"]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave with its exit status."""
+    sys.exit(status_of(sys.argv[1:] if arguments is None else arguments))
+
+
+def status_of(arguments: list[str]) -> int:
+    """Run one command; return 0, 1 where it failed, or 2 for bad input, after one clear line."""
+    try:
+        run(arguments)
+    except AskwhoError as error:
+        return _say(str(error), 2)
+    except click.ClickException as error:
+        return _say(error.format_message(), 2)
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return _say("stopped", 1)
+    except OSError as error:
+        return _say(f"{error.strerror or type(error).__name__}: {error.filename or ''}", 2)
+    return 0
+
+
+def _say(message: str, status: int) -> int:
+    click.echo("askwho: " + " ".join(message.split()), err=True)
+    return status

@@ -1,19 +1,25 @@
 """The decision log: from files and data frames to arrays aligned by query."""
 
+from askwho.data._check import Description, Problem, describe
 from askwho.data._columns import Columns, Resolved, resolve
 from askwho.data._encoder import FeatureEncoder
 from askwho.data._log import DecisionLog, read_log
-from askwho.data._tables import Table, read_table
+from askwho.data._tables import Table, lists, read_table, write_table
 from askwho.data._text import TextEncoder
 
 __all__ = [
     "Columns",
     "DecisionLog",
+    "Description",
     "FeatureEncoder",
+    "Problem",
     "Resolved",
     "Table",
     "TextEncoder",
+    "describe",
+    "lists",
     "read_log",
     "read_table",
     "resolve",
+    "write_table",
 ]

@@ -141,7 +141,8 @@ def _fees(
 def _panel(names: list[str], fees: np.ndarray, base: str | None) -> Panel:
     if base is not None and base not in names:
         raise InvalidInputError(f"`base` must be 'auto', 'none' or an entity of the log ({names}), got {base!r}.")
-    mean = fees.mean(axis=0)
+    # A constant fee is itself: its mean over many rows would be off in the last digits.
+    mean = fees[0] if (fees == fees[0]).all() else fees.mean(axis=0)
     return Panel(
         tuple(
             Entity(name, "base" if name == base else "expert", fee=float(fee))

@@ -1,5 +1,7 @@
 """Tables from files and data frames: columns by name, each one array."""
 
+import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -76,3 +78,32 @@ def _of_one_length(table: Table) -> Table:
     if not table or not len(next(iter(table.values()))):
         raise InvalidInputError("`log` must not be empty: there is no row in it.")
     return table
+
+
+def write_table(path: Path, table: Mapping[str, Any]) -> None:
+    """Write columns to a Parquet or CSV file, by its ending, whole or not at all; lists become JSON text in CSV."""
+    suffix = path.suffix.lower()
+    if suffix not in (".parquet", ".csv"):
+        raise InvalidInputError(f"`out` must end in .parquet or .csv, got {str(path)!r}.")
+    if not path.resolve().parent.is_dir():
+        raise InvalidInputError(f"`out` must lie in a folder that is there, got {str(path)!r}.")
+    columns = {name: list(values) for name, values in table.items()}
+    if suffix == ".csv":
+        columns = {n: [json.dumps(v) if isinstance(v, list) else v for v in values] for n, values in columns.items()}
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        rows = pa.table(columns)
+        (pa_csv.write_csv if suffix == ".csv" else pa_parquet.write_table)(rows, partial)
+        partial.replace(path)
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidInputError(f"`out` must be writable, got {str(path)!r}: {str(error).splitlines()[0]}") from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def lists(values: np.ndarray, name: str) -> list[list[Any]]:
+    """Return a column of lists, read from Parquet or from JSON text in CSV."""
+    try:
+        return [json.loads(v) if isinstance(v, str) else list(v) for v in values.tolist()]
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"`{name}` must be a column of lists, as `askwho route` writes it.") from None

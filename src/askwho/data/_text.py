@@ -10,11 +10,10 @@ from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer
 
-_WORDS: Any = HashingVectorizer(n_features=2**14, ngram_range=(1, 2), alternate_sign=False, norm=None)
+_OPTIONS: dict[str, Any] = {"alternate_sign": False, "norm": None}
+_WORDS: Any = HashingVectorizer(n_features=2**14, ngram_range=(1, 2), **_OPTIONS)
 # Characters carry scripts without spaces, codes and formulas; the first few hundred of them tell the kind of text.
-_CHARACTERS: Any = HashingVectorizer(
-    n_features=2**13, analyzer="char_wb", ngram_range=(3, 3), alternate_sign=False, norm=None
-)
+_CHARACTERS: Any = HashingVectorizer(n_features=2**13, analyzer="char_wb", ngram_range=(3, 3), **_OPTIONS)
 _FIRST = 300
 
 
@@ -38,7 +37,7 @@ class TextEncoder:
         idf = np.log((1 + counts.shape[0]) / (1 + seen)) + 1
         weighed = _weigh(counts, idf)
         kept = max(1, min(dimensions, min(weighed.shape) - 1))
-        svd = TruncatedSVD(kept, random_state=random_state).fit(weighed)
+        svd: Any = TruncatedSVD(kept, random_state=random_state).fit(weighed)
         return cls(idf.astype(np.float32), svd.components_.astype(np.float32))
 
     def transform(self, texts: Sequence[str]) -> Float[np.ndarray, "n e"]:

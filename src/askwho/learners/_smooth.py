@@ -33,6 +33,7 @@ class Neighbours(_Scaled):
         self.asked_ = ~np.isnan(errors)
         self.errors_ = np.where(self.asked_, errors, 0.0)
         self.means_ = self.errors_.sum(axis=0) / np.maximum(1, self.asked_.sum(axis=0))
+        self.seen_ = X
         self.index_ = NearestNeighbors(n_neighbors=min(self.neighbours, len(X))).fit(self._fit_scale(X))
         return self
 

@@ -1,6 +1,6 @@
 """How many to ask: D_x(k), the expected error of the committee of the k best, learned once for every price."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -39,7 +39,7 @@ class Curve:
             known = np.random.default_rng(self.random_state).choice(known, _MOST_ROWS, replace=False)
         self.fallback_ = np.nanmean(targets, axis=0) if len(known) < 50 else None
         if self.fallback_ is None:
-            self.forest_ = ExtraTreesRegressor(
+            self.forest_: Any = ExtraTreesRegressor(
                 self.trees, min_samples_leaf=self.leaf, max_features=0.5, random_state=self.random_state, n_jobs=2
             ).fit(inputs[known], targets[known] if targets.shape[1] > 1 else targets[known, 0])
         return self

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from askwho import _validation as check
@@ -30,20 +30,19 @@ Task = Literal["classification", "regression"]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Out-of-fold rows that a fitted router keeps, to meet targets without a refit.
+    """What the adaptive policy did on out-of-fold rows at each price: enough to meet a target without a refit.
 
     Args:
-        expected: calibrated expected errors, shape (n, |A|).
-        curves: D_x(k) at each price of `prices`, shape (prices, n, K).
-        errors: committee errors at each price, shape (prices, n, K); NaN where one cannot be scored.
-        fees: what was really charged by the first k, shape (prices, n, K).
+        prices: λ, shape (p,).
+        errors: shape (p, n), zero-one or squared; NaN where a committee cannot be scored.
+        fees: shape (p, n), what was really charged.
+        sizes: shape (p, n), how many were asked.
     """
 
     prices: Float[np.ndarray, " p"]
-    expected: FloatTable
-    curves: Float[np.ndarray, "p n K"]
-    errors: Float[np.ndarray, "p n K"]
-    fees: Float[np.ndarray, "p n K"]
+    errors: Float[np.ndarray, "p n"]
+    fees: Float[np.ndarray, "p n"]
+    sizes: Int[np.ndarray, "p n"]
 
 
 class Router:
@@ -112,8 +111,9 @@ class Router:
         self.task_: Task = task
         charged = fees_table(fees, panel, len(known))
         # Fees that differ by query are known only after the call: decisions use each entity's mean.
-        self.fees_ = charged.mean(axis=0)
+        self.fees_ = np.array(charged[0]) if (charged == charged[0]).all() else charged.mean(axis=0)
         self.entity_errors_ = np.nanmean(observed, axis=0)
+        self.n_features_ = known.shape[1]
         self.width_ = 1 if answers is None else min(self.max_k, len(panel))
         fold = folds(np.arange(len(known)) if groups is None else groups, self.cv, random_state=self.random_state)
         score = _Scoring(panel, answers, truth, charged, self.fees_, task, observed)
@@ -234,20 +234,16 @@ class Router:
     @property
     def validated_(self) -> list[dict[str, float]]:
         """The adaptive policy at each stored price, on held-out rows: fee weight, error, mean fee, mean k."""
-        rows, points = self.rows_, []
-        for p, price in enumerate(rows.prices):
-            size = best_k(rows.curves[p], _planned(rows, p, self.fees_), float(price))
-            column = size[:, None] - 1
-            error, fee = in_order(rows.errors[p], column)[:, 0], in_order(rows.fees[p], column)[:, 0]
-            points.append(
-                {
-                    "fee_weight": float(price),
-                    "error": _mean_error(error, self.task_),
-                    "mean_fee": float(fee[~np.isnan(error)].mean()) if (~np.isnan(error)).any() else float("nan"),
-                    "mean_k": float(size.mean()),
-                }
-            )
-        return points
+        rows = self.rows_
+        return [
+            {
+                "fee_weight": float(price),
+                "error": _mean_error(error, self.task_),
+                "mean_fee": float(fee[~np.isnan(error)].mean()) if (~np.isnan(error)).any() else float("nan"),
+                "mean_k": float(size.mean()),
+            }
+            for price, error, fee, size in zip(rows.prices, rows.errors, rows.fees, rows.sizes, strict=True)
+        ]
 
     def _choose_committee(self, score: "_Scoring", expected: np.ndarray, answers: Answers | None) -> str | None:
         if answers is None:
@@ -260,18 +256,22 @@ class Router:
         prices = price_grid(self.fees_, expected)
         orders = [rank(-(expected + price * self.fees_))[:, : self.width_] for price in prices]
         errors = [score.prefix(expected, order, self.committee_) for order in orders]
-        fees = [np.cumsum(in_order(score.charged, order), axis=1) for order in orders]
         taught = slice(0, None, 3)
-        curves = np.empty((len(prices), *orders[0].shape))
+        sizes = np.empty((len(prices), len(X)), dtype=np.intp)
         for seen, held in each_fold(fold):
             curve = Curve(random_state=self.random_state).fit(
                 X[seen], expected[seen], [order[seen] for order in orders[taught]], [e[seen] for e in errors[taught]]
             )
-            for p, order in enumerate(orders):
-                curves[p, held] = curve.predict(X[held], expected[held], order[held])
+            for p, (price, order) in enumerate(zip(prices, orders, strict=True)):
+                planned = np.cumsum(self.fees_[order[held]], axis=1)
+                sizes[p, held] = best_k(curve.predict(X[held], expected[held], order[held]), planned, float(price))
         self.curve_ = Curve(random_state=self.random_state).fit(X, expected, orders[taught], errors[taught])
-        self.orders_ = orders
-        return Rows(prices, expected, curves, np.stack(errors), np.stack(fees))
+        got = [in_order(e, size[:, None] - 1)[:, 0] for e, size in zip(errors, sizes, strict=True)]
+        paid = [
+            in_order(np.cumsum(in_order(score.charged, order), axis=1), size[:, None] - 1)[:, 0]
+            for order, size in zip(orders, sizes, strict=True)
+        ]
+        return Rows(prices, np.stack(got), np.stack(paid), sizes)
 
     def _say(self, line: str) -> None:
         if self.progress is not None:
@@ -339,8 +339,3 @@ def _probabilities(expected: np.ndarray | None, task: Task) -> np.ndarray | None
 def _mean_error(errors: np.ndarray, task: Task) -> float:
     mean = float(np.nanmean(errors)) if (~np.isnan(errors)).any() else float("nan")
     return float(np.sqrt(mean)) if task == "regression" else mean
-
-
-def _planned(rows: Rows, p: int, fees: np.ndarray) -> Any:  # noqa: ANN401
-    order = rank(-(rows.expected + rows.prices[p] * fees))[:, : rows.errors.shape[2]]
-    return np.cumsum(in_order(np.broadcast_to(fees, rows.expected.shape), order), axis=1)

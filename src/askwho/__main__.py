@@ -1,0 +1,5 @@
+"""`python -m askwho` is the command line."""
+
+from askwho.cli import main
+
+main()

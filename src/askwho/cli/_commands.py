@@ -1,0 +1,257 @@
+"""The commands: parse, call, print."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from askwho.cli import _options as o
+from askwho.cli._demo import run_demo
+from askwho.data import describe, read_log, read_table, write_table
+from askwho.evaluation import evaluate as evaluate_policy
+from askwho.exceptions import InvalidInputError
+from askwho.persistence import load, save
+from askwho.policy import fit_policy
+from askwho.routes import combine_routes, make_routes
+
+app = typer.Typer(
+    help="Whom to ask about each query, how many of them, and how to combine what they say.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+_out = Console()
+_err = Console(stderr=True)
+
+
+@app.command()
+def check(
+    log: o.Log,
+    truth: o.Truth = None,
+    answers: o.AnswersGlob = None,
+    grades: o.Grades = None,
+    features: o.Features = None,
+    text: o.Text = None,
+    info: o.Info = None,
+    groups: o.Groups = None,
+    fees: o.Fees = None,
+    task: o.TaskName = "auto",
+    null: o.Null = "not-asked",
+    json_: o.Json = False,
+) -> None:
+    """Describe a log and every problem in it, before anything is trained."""
+    found = describe(log, o.columns_of(locals()))
+    if json_:
+        _print_json(asdict(found) | {"usable": found.usable})
+    else:
+        _out.print(f"{found.rows} rows; " + ", ".join(f"{k} {v}" for k, v in found.summary.items()), markup=False)
+        if found.entities:
+            _table(
+                ["entity", "fee", "asked", "error"],
+                [[e["name"], f"{e['fee']:g}", f"{e['asked']:.1%}", f"{e['error']:.4f}"] for e in found.entities],
+            )
+        for problem in found.problems:
+            where = f" in {problem.column!r}" if problem.column else ""
+            rows = f" (rows {', '.join(map(str, problem.rows))}, ...)" if problem.rows else ""
+            _out.print(f"{problem.severity}{where}: {problem.message}{rows}", markup=False)
+        if not found.problems:
+            _out.print("no problem found")
+    if not found.usable:
+        raise InvalidInputError(
+            f"`log` must be free of errors, got {sum(p.severity == 'error' for p in found.problems)}."
+        )
+
+
+@app.command()
+def fit(
+    log: o.Log,
+    out: Annotated[Path, typer.Option(help="The folder of the policy.", show_default=False)],
+    truth: o.Truth = None,
+    answers: o.AnswersGlob = None,
+    grades: o.Grades = None,
+    features: o.Features = None,
+    text: o.Text = None,
+    info: o.Info = None,
+    groups: o.Groups = None,
+    fees: o.Fees = None,
+    task: o.TaskName = "auto",
+    null: o.Null = "not-asked",
+    base: o.Base = "auto",
+    learner: Annotated[str, typer.Option(help="auto, forest, boosting, neighbours or linear.")] = "auto",
+    cv: Annotated[int, typer.Option(help="How many folds to cross-fit in.")] = 5,
+    seed: o.Seed = 0,
+    json_: o.Json = False,
+) -> None:
+    """Learn a policy from a log."""
+    named = None if base in ("auto", "none") else base
+    read = read_log(log, o.columns_of(locals()), base=named)
+    with _err.status("reading"):
+        policy = fit_policy(
+            read,
+            base="none" if base == "none" else "auto",
+            learner=learner,
+            cv=cv,
+            random_state=seed,
+            progress=lambda line: _err.print(line, markup=False),
+        )
+    save(policy, out)
+    router = policy.router
+    report = {
+        "rows": len(read),
+        "task": read.task,
+        "entities": list(policy.panel.names),
+        "base": None if policy.base is None else policy.base.name,
+        "learner": router.learner_name_,
+        "learners": router.trials_,
+        "committee": router.committee_,
+        "validated": router.validated_,
+        "out": str(out),
+    }
+    if json_:
+        _print_json(report)
+        return
+    rest = sorted((area, name) for name, area in router.trials_.items() if name != router.learner_name_)
+    lead = f", {rest[0][0] - router.trials_[router.learner_name_]:.4f} ahead of {rest[0][1]}" if rest else ""
+    _out.print(
+        f"learner {router.learner_name_} (area {router.trials_[router.learner_name_]:.4f}{lead}), "
+        f"committee {router.committee_ or 'the first'}, base {report['base'] or 'none'}",
+        markup=False,
+    )
+    _frontier("held-out rows of the log", router.validated_)
+    _out.print(f"policy in {out}", markup=False)
+
+
+@app.command()
+def evaluate(
+    policy: Annotated[Path, typer.Argument(help="The folder of a policy.", show_default=False)],
+    log: o.Log,
+    seed: o.Seed = 0,
+    json_: o.Json = False,
+) -> None:
+    """Show what a policy gets and pays on a log it has not seen, beside plain baselines."""
+    loaded = load(policy)
+    named = None if loaded.base is not None else next((e.name for e in loaded.panel.entities if e.kind == "base"), None)
+    result = evaluate_policy(loaded, read_log(log, loaded.columns, base=named), random_state=seed)
+    if json_:
+        _print_json(result)
+        return
+    head = result["headline"]
+    _out.print(f"{result['n']} rows, {result['task']}")
+    rows = [
+        [name, f"{row['error']:.4f}", f"{row['mean_fee']:g}"]
+        for name, row in result["baselines"].items()
+        if isinstance(row, dict) and row["error"] is not None
+    ]
+    _table(["baseline", "error", "mean fee"], rows)
+    _frontier("policy with k(x)", result["adaptive"])
+    for key, value in head.items():
+        if not key.endswith("_interval"):
+            low, high = head[f"{key}_interval"]
+            shown = "out of reach" if value is None else f"{value:.4g}"
+            _out.print(
+                f"{key.replace('_', ' ')}: {shown}" + ("" if low is None else f"  [{low:.4g}, {high:.4g}]"),
+                markup=False,
+            )
+
+
+@app.command()
+def route(
+    policy: Annotated[Path, typer.Argument(help="The folder of a policy.", show_default=False)],
+    queries: Annotated[Path, typer.Argument(help="A Parquet or CSV file of queries.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Where to write the routes: .parquet or .csv.", show_default=False)],
+    k: Annotated[int | None, typer.Option(help="Ask exactly so many.")] = None,
+    budget: Annotated[float | None, typer.Option(help="Stay within this mean fee.")] = None,
+    accuracy: Annotated[float | None, typer.Option(help="Reach this error.")] = None,
+    fee_weight: Annotated[float | None, typer.Option(help="How much error one unit of money is worth.")] = None,
+    json_: o.Json = False,
+) -> None:
+    """Write for each query whom to ask, how many, the expected fee and the expected error."""
+    loaded = load(policy)
+    routes = make_routes(loaded, read_table(queries), **o.target_of(k, budget, accuracy, fee_weight))
+    write_table(out, routes)
+    n = len(routes["k"])
+    summary = {
+        "queries": n,
+        "mean_k": sum(routes["k"]) / n,
+        "mean_expected_fee": sum(routes["expected_fee"]) / n,
+        "mean_expected_error": sum(routes["expected_error"]) / n,
+        "out": str(out),
+    }
+    _summary(summary, as_json=json_)
+
+
+@app.command()
+def combine(
+    policy: Annotated[Path, typer.Argument(help="The folder of a policy.", show_default=False)],
+    routes: Annotated[Path, typer.Argument(help="What `askwho route` wrote.", show_default=False)],
+    answers: Annotated[Path, typer.Argument(help="What came back, row by row with the routes.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Where to write the decisions: .parquet or .csv.", show_default=False)],
+    json_: o.Json = False,
+) -> None:
+    """Make one decision of what came back, and say whom to ask next where an answer did not come."""
+    decisions = combine_routes(load(policy), read_table(routes), read_table(answers))
+    write_table(out, decisions)
+    n = len(decisions["fee"])
+    summary = {
+        "queries": n,
+        "decided": sum(p is not None for p in decisions["prediction"]),
+        "mean_fee": sum(decisions["fee"]) / n,
+        "wait_for_more": sum(bool(a) for a in decisions["ask_next"]),
+        "out": str(out),
+    }
+    _summary(summary, as_json=json_)
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="A folder for the log, the policy and the routes.")] = Path("askwho-demo"),
+    seed: o.Seed = 0,
+) -> None:
+    """Run the main job on scikit-learn's digits: make a log, then check, fit, evaluate, route and combine."""
+    for line in run_demo(out, seed):
+        _err.print(f"$ {line}", markup=False, style="bold")
+        run(line.split()[1:])
+
+
+def run(arguments: list[str]) -> None:
+    """Run one command as if it had been typed."""
+    app(arguments, standalone_mode=False)
+
+
+def _frontier(title: str, points: list[dict[str, Any]]) -> None:
+    _table(
+        [title + ": fee weight", "error", "mean fee", "mean k"],
+        [
+            [f"{p['fee_weight']:.4g}", f"{p['error']:.4f}", f"{p['mean_fee']:.4g}", f"{p['mean_k']:.2f}"]
+            for p in points[::3]
+            if p["error"] is not None
+        ],
+    )
+
+
+def _summary(summary: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        _print_json(summary)
+    else:
+        for key, value in summary.items():
+            _out.print(
+                f"{key.replace('_', ' ')}: {value:.4g}" if isinstance(value, float) else f"{key}: {value}", markup=False
+            )
+
+
+def _table(head: list[str], rows: list[list[str]]) -> None:
+    table = RichTable(box=None, pad_edge=False)
+    for i, name in enumerate(head):
+        table.add_column(escape(name), justify="left" if i == 0 else "right")
+    for row in rows:
+        table.add_row(*(escape(cell) for cell in row))
+    _out.print(table)
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, default=str))

@@ -1,0 +1,46 @@
+"""The demonstration: five paid specialists read scikit-learn's digits; what is known beforehand is a thumbnail."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.ensemble import ExtraTreesClassifier
+
+from askwho.data import write_table
+
+FEES = {"odd": 0.05, "even": 0.045, "low": 0.04, "high": 0.035, "middle": 0.03}
+KNOWS = {
+    "odd": (1, 3, 5, 7, 9),
+    "even": (0, 2, 4, 6, 8),
+    "low": (0, 1, 2, 3, 4),
+    "high": (5, 6, 7, 8, 9),
+    "middle": (3, 4, 5, 6, 7),
+}
+
+
+def run_demo(out: Path, seed: int) -> Iterator[str]:
+    """Write the logs, then yield the commands that a user would type, in order."""
+    out.mkdir(parents=True, exist_ok=True)
+    pixels, digit = map(np.asarray, load_digits(return_X_y=True))
+    # The specialists learn from one part; their answers on the rest are the log, of which we keep a third unseen.
+    taught, past, new = np.split(np.random.default_rng(seed).permutation(len(digit)), [500, 1350])
+    answers = {
+        name: ExtraTreesClassifier(60, random_state=seed).fit(
+            pixels[taught][np.isin(digit[taught], known)], digit[taught][np.isin(digit[taught], known)]
+        )
+        for name, known in KNOWS.items()
+    }
+    # Whoever is asked sees the whole image; before asking there is a thumbnail of 3 by 3.
+    thumbnail = pixels.reshape(-1, 8, 8)[:, 1:7, 1:7].reshape(-1, 3, 2, 3, 2).mean(axis=(2, 4)).reshape(-1, 9)
+    for name, rows in (("log", past), ("new", new)):
+        table: dict[str, np.ndarray] = {f"pixel_{i}": thumbnail[rows, i] for i in range(thumbnail.shape[1])}
+        table |= {f"answer_{expert}": model.predict(pixels[rows]) for expert, model in answers.items()}
+        write_table(out / f"{name}.parquet", table | {"digit": digit[rows]})
+    fees = ",".join(f"{name}={fee}" for name, fee in FEES.items())
+    columns = f"--truth digit --answers answer_* --features pixel_* --fees {fees}"
+    yield f"askwho check {out}/log.parquet {columns}"
+    yield f"askwho fit {out}/log.parquet {columns} --seed {seed} --out {out}/policy"
+    yield f"askwho evaluate {out}/policy {out}/new.parquet"
+    yield f"askwho route {out}/policy {out}/new.parquet --budget 0.06 --out {out}/routes.parquet"
+    yield f"askwho combine {out}/policy {out}/routes.parquet {out}/new.parquet --out {out}/decisions.parquet"

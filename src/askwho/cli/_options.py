@@ -1,0 +1,93 @@
+"""What a user types about columns, fees and targets, as the library takes it."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from askwho.answers import Nulls
+from askwho.data import Columns
+from askwho.exceptions import InvalidInputError
+
+Log = Annotated[Path, typer.Argument(help="A Parquet or CSV file, one row a query.", show_default=False)]
+Truth = Annotated[str | None, typer.Option(help="The column of right answers.")]
+AnswersGlob = Annotated[str | None, typer.Option("--answers", help="What each entity answered, such as 'answer_*'.")]
+Grades = Annotated[str | None, typer.Option(help="Grades in [0, 1], such as 'grade_*', where there is no truth.")]
+Features = Annotated[str | None, typer.Option(help="What is known before asking, such as 'x_*,group'.")]
+Text = Annotated[str | None, typer.Option(help="The column of the query's text.")]
+Info = Annotated[str | None, typer.Option(help="What comes back with an answer, such as 'confidence_*'.")]
+Groups = Annotated[str | None, typer.Option(help="Rows that must stay on one side of a split.")]
+Fees = Annotated[str | None, typer.Option(help="name=0.05,... or a JSON file, or columns of fees such as 'fee_*'.")]
+TaskName = Annotated[str, typer.Option("--task", help="auto, classification or regression.")]
+Null = Annotated[str, typer.Option(help="What an empty answer means: not-asked, no-answer, or name=no-answer,...")]
+Base = Annotated[str, typer.Option(help="auto (train one), none, or an entity of the log.")]
+Seed = Annotated[int, typer.Option(help="The seed of everything.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def columns_of(options: Mapping[str, Any]) -> Columns:
+    """Return the columns that the options of a command name."""
+    return Columns(
+        truth=options["truth"],
+        answers=options["answers"],
+        grades=options["grades"],
+        features=options["features"],
+        text=options["text"],
+        info=options["info"],
+        groups=options["groups"],
+        fees=parse_fees(options["fees"]),
+        task=options["task"],
+        nulls=parse_nulls(options["null"]),
+    )
+
+
+def parse_fees(given: str | None) -> Mapping[str, float] | str | None:
+    """Return fees from `name=0.05,...`, a JSON file, or a pattern of columns."""
+    if given is None:
+        return None
+    if "=" in given:
+        return {name: _number(fee, name) for name, fee in (_pair(part, "fees") for part in given.split(","))}
+    path = Path(given)
+    if path.suffix.lower() != ".json":
+        return given
+    try:
+        fees = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InvalidInputError(
+            f"`fees` must be a JSON file from name to fee, got {given!r}, which cannot be read."
+        ) from None
+    fees = fees.get("fees", fees) if isinstance(fees, dict) else fees
+    if not isinstance(fees, dict):
+        raise InvalidInputError(
+            f"`fees` must be a JSON object from name to fee, got {type(fees).__name__} in {given!r}."
+        )
+    return {str(name): _number(fee, str(name)) for name, fee in fees.items()}
+
+
+def parse_nulls(given: str) -> Nulls | Mapping[str, Nulls]:
+    """Return what an empty answer means, for all entities or by name."""
+    if "=" not in given:
+        return cast("Nulls", given)
+    return cast("Mapping[str, Nulls]", dict(_pair(part, "null") for part in given.split(",")))
+
+
+def target_of(k: int | None, budget: float | None, accuracy: float | None, fee_weight: float | None) -> dict[str, Any]:
+    """Return the one target that was given, as `Router.select` takes it."""
+    given = {"k": k, "budget": budget, "accuracy": accuracy, "fee_weight": fee_weight}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _pair(part: str, name: str) -> tuple[str, str]:
+    key, sign, value = part.partition("=")
+    if not sign:
+        raise InvalidInputError(f"`{name}` must be name=value,..., got {part!r}.")
+    return key.strip(), value.strip()
+
+
+def _number(value: object, name: str) -> float:
+    try:
+        return float(str(value))
+    except ValueError:
+        raise InvalidInputError(f"`fees` must be numbers, got {value!r} for {name!r}.") from None

@@ -1,0 +1,222 @@
+"""The artefact: a folder with a manifest, arrays and graphs; written so that it is always whole.
+
+Files carry a piece of their checksum in their names, and the manifest, which names them, is replaced in one step: a
+save that is killed leaves the old policy, and one that ends leaves the new.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import re
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+
+from askwho.data import Columns, FeatureEncoder
+from askwho.exceptions import InvalidInputError
+from askwho.panel import Entity, Panel
+from askwho.persistence._parts import State, base_state, learner_state, read_base, read_learner
+from askwho.persistence._trees import TreeModel, forest_trees, graph
+from askwho.policy import Policy
+from askwho.router import Calibration, Curve, Router, Rows
+
+FORMAT = 1
+_MANIFEST = "manifest.json"
+_NAME = re.compile(r"^[a-z0-9-]+\.[0-9a-f]{16}\.(safetensors|onnx)$")
+
+
+def save(policy: Policy, folder: str | Path) -> None:
+    """Write a fitted policy into a folder, which then holds this policy alone.
+
+    Args:
+        policy: fitted by `fit_policy`.
+        folder: made if it is not there; an artefact in it is replaced, whole or not at all.
+    """
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise InvalidInputError(f"`folder` must be a folder, got {str(place)!r}: there is a file of that name.")
+    if place.is_dir() and not (place / _MANIFEST).exists() and any(place.iterdir()):
+        raise InvalidInputError(
+            f"`folder` must be empty or hold an artefact, got {str(place)!r}, which holds other files."
+        )
+    state = _policy_state(policy)
+    payload = {f"{name}.onnx": data for name, data in state.graphs.items()}
+    payload["arrays.safetensors"] = save_arrays({n: np.ascontiguousarray(a) for n, a in state.arrays.items()})
+    place.mkdir(parents=True, exist_ok=True)
+    files: dict[str, dict[str, str]] = {}
+    for name, data in payload.items():
+        digest = hashlib.sha256(data).hexdigest()
+        stem, suffix = name.rsplit(".", 1)
+        stored = f"{stem}.{digest[:16]}.{suffix}"
+        write_atomically(place / stored, data)
+        files[name] = {"file": stored, "sha256": digest}
+    manifest = {"format": FORMAT, "files": files, **state.plain}
+    manifest["checksum"] = _checksum(manifest)
+    write_atomically(place / _MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False).encode())
+    kept = {entry["file"] for entry in files.values()}
+    for path in place.iterdir():
+        if path.name not in kept and _NAME.match(path.name):
+            path.unlink()
+
+
+def load(folder: str | Path) -> Policy:
+    """Return the policy in a folder; it decides through ONNX Runtime and never imports torch.
+
+    A damaged, edited or newer artefact is refused with the reason.
+    """
+    place = Path(folder)
+    manifest = _read_manifest(place)
+    state = State(plain=manifest)
+    for name, entry in manifest["files"].items():
+        data = _read_file(place, entry)
+        if name.endswith(".onnx"):
+            state.graphs[name[:-5]] = data
+        else:
+            try:
+                state.arrays = load_arrays(data)
+            except SafetensorError as error:
+                raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: {error}.") from None
+    try:
+        return _read_policy(state)
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: {type(error).__name__} {error}.") from None
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise
+
+
+def _policy_state(policy: Policy) -> State:
+    router, n_features = policy.router, policy.router.n_features_
+    learner = learner_state(router.learner_, n_features)
+    encoder, encoder_arrays = policy.encoder.to_state()
+    plain: dict[str, Any] = {
+        "columns": policy.columns.to_json(),
+        "panel": [asdict(entity) for entity in policy.panel.entities],
+        "task": router.task_,
+        "learner": {"name": router.learner_name_, **learner.plain},
+        "committee": router.committee_,
+        "width": router.width_,
+        "encoder": encoder,
+        "n_features": n_features,
+        "base": None,
+        "metrics": {"learners": router.trials_, "validated": router.validated_},
+        "provenance": {
+            "askwho": version("askwho"),
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "scikit-learn", "onnxruntime")},
+        },
+    }
+    arrays = {f"learner.{name}": array for name, array in learner.arrays.items()}
+    arrays |= {f"encoder.{name}": array for name, array in encoder_arrays.items()}
+    arrays |= {
+        "fees": router.fees_,
+        "entity_errors": router.entity_errors_,
+        "calibration.raw": router.calibration_.raw,
+        "calibration.calibrated": router.calibration_.calibrated,
+        "rows.prices": router.rows_.prices,
+        "rows.errors": router.rows_.errors.astype(np.float32),
+        "rows.fees": router.rows_.fees.astype(np.float32),
+        "rows.sizes": router.rows_.sizes.astype(np.int16),
+    }
+    graphs = dict(learner.graphs)
+    if router.curve_.fallback_ is None:
+        width = n_features + 2 * len(policy.panel) - (len(policy.panel) - router.width_) + min(3, router.width_)
+        graphs["curve"] = graph(list(forest_trees(router.curve_.forest_)), width)
+    else:
+        arrays["curve.fallback"] = router.curve_.fallback_
+    if policy.base is not None:
+        base = base_state(policy.base, n_features)
+        plain["base"] = base.plain
+        arrays |= {f"base.{name}": array for name, array in base.arrays.items()}
+        graphs |= base.graphs
+    return State(plain, arrays, graphs)
+
+
+def _read_policy(state: State) -> Policy:
+    plain, arrays = state.plain, state.arrays
+    panel = Panel(tuple(Entity(**entity) for entity in plain["panel"]))
+    router = Router(learner=plain["learner"]["name"], committee=plain["committee"] or "auto")
+    router.panel_, router.task_, router.width_ = panel, plain["task"], int(plain["width"])
+    router.n_features_ = int(plain["n_features"])
+    router.committee_, router.learner_name_ = plain["committee"], plain["learner"]["name"]
+    router.trials_ = dict(plain["metrics"]["learners"])
+    router.fees_, router.entity_errors_ = arrays["fees"], arrays["entity_errors"]
+    router.calibration_ = Calibration(arrays["calibration.raw"], arrays["calibration.calibrated"])
+    router.rows_ = Rows(
+        arrays["rows.prices"],
+        arrays["rows.errors"].astype(np.float64),
+        arrays["rows.fees"].astype(np.float64),
+        arrays["rows.sizes"].astype(np.intp),
+    )
+    router.learner_ = read_learner(State(plain["learner"], _under(arrays, "learner"), state.graphs), len(panel))
+    router.curve_ = Curve()
+    router.curve_.fallback_ = arrays.get("curve.fallback")
+    if router.curve_.fallback_ is None:
+        router.curve_.forest_ = TreeModel(state.graphs["curve"])
+    encoder = FeatureEncoder.from_state(plain["encoder"], _under(arrays, "encoder"))
+    base = None if plain["base"] is None else read_base(State(plain["base"], _under(arrays, "base"), state.graphs))
+    return Policy(Columns.from_json(plain["columns"]), encoder, router, base)
+
+
+def _under(arrays: Mapping[str, np.ndarray], part: str) -> dict[str, np.ndarray]:
+    return {name[len(part) + 1 :]: array for name, array in arrays.items() if name.startswith(f"{part}.")}
+
+
+def _read_manifest(place: Path) -> dict[str, Any]:
+    path = place / _MANIFEST
+    if not path.is_file():
+        raise InvalidInputError(f"`folder` must hold an artefact, got {str(place)!r}: there is no {_MANIFEST} in it.")
+    try:
+        manifest = json.loads(path.read_bytes())
+    except (ValueError, OSError):
+        raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: its {_MANIFEST} is no JSON.") from None
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
+        raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: its {_MANIFEST} names no format.")
+    if manifest["format"] > FORMAT:
+        raise InvalidInputError(
+            f"The artefact in {str(place)!r} is of format {manifest['format']}, newer than {FORMAT}: update askwho."
+        )
+    if manifest.pop("checksum", None) != _checksum(manifest):
+        raise InvalidInputError(
+            f"The artefact in {str(place)!r} was edited: its {_MANIFEST} does not match its checksum."
+        )
+    return manifest
+
+
+def _read_file(place: Path, entry: Mapping[str, str]) -> bytes:
+    name = entry["file"]
+    # A name from a file is never trusted with a path.
+    if not _NAME.match(name):
+        raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: it names the file {name!r}.")
+    try:
+        data = (place / name).read_bytes()
+    except OSError:
+        raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: {name} cannot be read.") from None
+    if hashlib.sha256(data).hexdigest() != entry["sha256"]:
+        raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: {name} does not match its checksum.")
+    return data
+
+
+def _checksum(manifest: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True, ensure_ascii=False).encode()).hexdigest()

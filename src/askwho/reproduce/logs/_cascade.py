@@ -1,0 +1,104 @@
+"""The agreement cascade: ask one after the other until m answers agree, or the list ends; then the majority."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from askwho.evaluation import Point
+from askwho.frontier import Frontier
+from askwho.reproduce.logs._committees import SkippedError
+from askwho.reproduce.logs._split import Split
+
+_LONGEST = 10
+_RANDOM_ORDERS = 120
+_TRIED = 12
+
+
+def agreement_cascade(split: Split) -> list[Point]:
+    """The cascades on the training rows' frontier, on the test rows: orders, m and lengths are tuned in training."""
+    if not split.classes or split.train.answers is None:
+        raise SkippedError("agreement needs answers that can be equal")
+    votes, truths, log = split.votes(split.train), split.truths(split.train), split.train
+    settings: list[tuple[np.ndarray, int, int]] = []
+    fees: list[float] = []
+    errors: list[float] = []
+    for order in orders(split):
+        for m in (2, 3):
+            stops, said = cascade(votes[:, order], m, split.entity_errors[order])
+            for length in range(1, len(order) + 1):
+                error, fee = _scored(stops, said, length, truths, log.errors[:, order], log.fees[:, order])
+                if np.isnan(error).mean() > 0.1:
+                    continue
+                settings.append((order, m, length))
+                fees.append(float(fee[~np.isnan(error)].mean()))
+                errors.append(float(np.nanmean(error)))
+    if not settings:
+        raise SkippedError("too few rows have everybody's answers")
+    votes, truths, log = split.votes(split.test), split.truths(split.test), split.test
+    points: list[Point] = []
+    for setting in Frontier.of(fees, errors).settings:
+        order, m, length = settings[setting]
+        stops, said = cascade(votes[:, order], m, split.entity_errors[order])
+        error, fee = _scored(stops, said, length, truths, log.errors[:, order], log.fees[:, order])
+        points.append(Point(error, fee, {"m": m, "length": length}))
+    return points
+
+
+def orders(split: Split) -> Iterator[np.ndarray]:
+    """Yield the orders to try: by price, by error, by accuracy for the price, and some at random."""
+    price, error = split.price, split.entity_errors
+    value = (1 - error) / np.maximum(price, 1e-3 * max(float(price.max()), 1e-12))
+    fair = np.flatnonzero(error <= np.median(error))
+    for keys, among in (
+        ((error, price), np.arange(len(price))),
+        ((error, price), fair),
+        ((price, error), np.arange(len(price))),
+        ((error, -value), np.arange(len(price))),
+        ((error, -value), fair),
+    ):
+        first, second = keys
+        yield among[np.lexsort((first[among], second[among]))][:_LONGEST]
+    rng = np.random.default_rng(split.seed)
+    good = np.argsort(error, kind="stable")[:_TRIED]
+    for _ in range(_RANDOM_ORDERS):
+        yield rng.permutation(good)[:_LONGEST]
+
+
+def cascade(
+    votes: Int[np.ndarray, "n L"], m: int, errors: Float[np.ndarray, " L"]
+) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, "n L"]]:
+    """Return how many are asked until m agree, and what the majority of the first 1, 2, ..., L says.
+
+    Args:
+        votes: shape (n, L), in the order of asking, −1 for no answer.
+        m: how many must agree.
+        errors: shape (L,), the entities' own errors: a tie goes to the more accurate supporters.
+
+    Returns:
+        Stops (n,), L + 1 where m never agree; and decisions (n, L), −1 where nobody has answered.
+    """
+    rows, length = votes.shape
+    same = (votes[:, :, None] == votes[:, None, :]) & (votes >= 0)[:, :, None]
+    before = np.tril(np.ones((length, length), dtype=bool))
+    agreeing = (same & before).sum(axis=2)
+    stopped = agreeing >= m
+    stops = np.where(stopped.any(axis=1), stopped.argmax(axis=1) + 1, length + 1)
+    weights = 1 + 1e-3 * (1 - errors)
+    said = np.full((rows, length), -1)
+    for last in range(length):
+        support = (same[:, : last + 1, : last + 1] * weights[: last + 1]).sum(axis=2)
+        leader = support.argmax(axis=1)
+        said[:, last] = np.where(support.max(axis=1) > 0, votes[np.arange(rows), leader], -1)
+    return stops, said
+
+
+def _scored(
+    stops: np.ndarray, said: np.ndarray, length: int, truths: np.ndarray, errors: np.ndarray, fees: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Errors and fees (n,) of the cascade that ends after `length`; NaN where it asked somebody who was not asked."""
+    last = np.minimum(stops, length) - 1
+    rows = np.arange(len(stops))
+    unknown = np.logical_or.accumulate(np.isnan(errors), axis=1)[rows, last]
+    wrong = (said[rows, last] != truths).astype(np.float64)
+    return np.where(unknown, np.nan, wrong), np.cumsum(fees, axis=1)[rows, last]

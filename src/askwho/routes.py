@@ -1,0 +1,145 @@
+"""Routes: decisions as a table that travels between asking and answering, and what is made of the answers."""
+
+from typing import Any
+
+import numpy as np
+
+from askwho import _validation as check
+from askwho.aggregation import Committee, aggregation, log_odds_weights
+from askwho.answers import Answers, Cell, column, is_null
+from askwho.data import Table, lists
+from askwho.exceptions import InvalidInputError
+from askwho.policy import Policy
+from askwho.selection import Selection, in_order
+
+_NEEDED = ("order", "k", "expected_errors", "base_answer")
+
+
+def make_routes(policy: Policy, queries: Table, **target: Any) -> dict[str, list[Any]]:  # noqa: ANN401 - Router.select's
+    """Return one row a query: whom to ask, in which order, how many, at what expected fee and error.
+
+    `ask` leaves out our own base, which answers for itself in `base_answer`; `order` names everybody down to the
+    largest committee, so that it says who is next where an answer does not come.
+    """
+    X = policy.features(queries)
+    selection = policy.router.select(X, **target)
+    expected = policy.router.expected_errors(X)
+    names = np.array(policy.panel.names)
+    own = policy.panel.names[0] if policy.base is not None else None
+    curve = policy.router.curve_.predict(X, expected, selection.order)
+    committee_error = in_order(curve, selection.k[:, None] - 1)[:, 0]
+    if policy.router.task_ == "regression":
+        committee_error = np.sqrt(np.maximum(committee_error, 0))
+    base = [None] * len(X) if policy.base is None else policy.own_answers(queries).tolist()
+    ordered = names[selection.order]
+    return {
+        "ask": [[n for n in row[:k].tolist() if n != own] for row, k in zip(ordered, selection.k, strict=True)],
+        "k": selection.k.tolist(),
+        "expected_fee": selection.fee.tolist(),
+        "expected_error": committee_error.tolist(),
+        "order": ordered.tolist(),
+        "expected_errors": in_order(expected, selection.order).tolist(),
+        "base_answer": base,
+    }
+
+
+def combine_routes(policy: Policy, routes: Table, answered: Table) -> dict[str, list[Any]]:
+    """Return one row a query: prediction, confidence, fee, who was heard, and whom to ask next if somebody is missing.
+
+    Args:
+        policy: the one that made the routes.
+        routes: what `make_routes` returned, row by row with `answered`.
+        answered: the columns of answers; empty where nobody was asked or nothing came.
+    """
+    absent = [name for name in _NEEDED if name not in routes]
+    if absent:
+        raise InvalidInputError(f"`routes` must be what `askwho route` wrote, missing: {absent}.")
+    n = len(routes["k"])
+    panel, router = policy.panel, policy.router
+    order = _indices(lists(routes["order"], "order"), panel.names, n)
+    k = check.cardinalities(routes["k"].astype(np.int64), n, order.shape[1])
+    errors = np.array(lists(routes["expected_errors"], "expected_errors"), dtype=np.float64)
+    check.same_shape(errors, "expected_errors", order.shape, "one for each entity in the order")
+    answers = _answers(policy, routes, answered, n)
+    expected = np.ones((n, len(panel)))
+    np.put_along_axis(expected, order, errors, axis=1)
+    scores = -expected
+    selection = Selection(panel, order, k, scores, np.broadcast_to(router.fees_, expected.shape).copy())
+    heard = Answers(
+        answers.values, np.where(selection.members, answers.states, np.int8(Cell.NOT_ASKED)).astype(np.int8)
+    )
+    clipped = np.clip(expected, 0, 1) if router.task_ == "classification" else expected
+    committee = Committee.of(selection, heard, expected_errors=clipped)
+    verdicts = aggregation(router.committee_ or "majority")(committee)
+    said, decided = verdicts.at(k)
+    spoke = committee.voted & selection.within
+    missing = selection.within & ~spoke
+    fees = in_order(selection.fees, order)
+    asked = in_order(answers.states, order) != Cell.NOT_ASKED
+    return {
+        "prediction": [value if is_known else None for value, is_known in zip(said.tolist(), decided, strict=True)],
+        "confidence": _confidence(committee, said, decided, spoke, policy),
+        "fee": np.where(selection.within & asked, fees, 0.0).sum(axis=1).tolist(),
+        "heard": [[panel.names[j] for j in row[s]] for row, s in zip(order, spoke, strict=True)],
+        "ask_next": [_next(row, size, gone, panel.names) for row, size, gone in zip(order, k, missing, strict=True)],
+    }
+
+
+def _answers(policy: Policy, routes: Table, answered: Table, n: int) -> Answers:
+    pattern = policy.columns.answers
+    if pattern is None:
+        raise InvalidInputError(
+            "`answers` cannot be combined by this policy: it was fitted on grades, and believes the first."
+        )
+    head, star, tail = pattern.partition("*")
+    own = policy.panel.names[0] if policy.base is not None else None
+    given: dict[str, Any] = {}
+    for name in policy.panel.names:
+        source = routes["base_answer"] if name == own else answered.get(f"{head}{name}{tail}" if star else name)
+        if source is None:
+            source = np.full(n, None, dtype=object)
+        if len(source) != n:
+            raise InvalidInputError(f"`answers` must have a row for each route, got {len(source)} for {n}.")
+        given[name] = source
+    known = [name for name, values in given.items() if not is_null(column(values, name)).all()]
+    if not known:
+        raise InvalidInputError(f"`answers` must have answer columns such as {head + policy.panel.names[-1] + tail!r}.")
+    return Answers.from_table(given, policy.panel)
+
+
+def _indices(named: list[list[Any]], names: tuple[str, ...], n: int) -> np.ndarray:
+    place = {name: j for j, name in enumerate(names)}
+    try:
+        order = np.array([[place[name] for name in row] for row in named], dtype=np.intp)
+    except (KeyError, ValueError):
+        raise InvalidInputError("`routes` must name entities of this policy, the same number in each row.") from None
+    if order.ndim != 2 or len(order) != n:
+        raise InvalidInputError("`routes` must have one order a row.")
+    return order
+
+
+def _confidence(
+    committee: Committee, said: np.ndarray, decided: np.ndarray, spoke: np.ndarray, policy: Policy
+) -> list[float | None]:
+    """The share of naive Bayes behind the prediction, among all answers that can occur; None for regression."""
+    if policy.router.task_ == "regression":
+        return [None] * len(said)
+    n_classes = max(2, len(committee.classes))
+    weights = np.where(spoke, log_odds_weights(committee, n_classes=n_classes), 0.0)
+    shares: list[float | None] = []
+    for answers, weight, heard, verdict, known in zip(committee.answers, weights, spoke, said, decided, strict=True):
+        if not known:
+            shares.append(None)
+            continue
+        sums: dict[Any, float] = {}
+        for answer, value in zip(answers[heard].tolist(), weight[heard].tolist(), strict=True):
+            sums[answer] = sums.get(answer, 0.0) + value
+        top = max([0.0, *sums.values()])
+        total = sum(np.exp(value - top) for value in sums.values()) + (n_classes - len(sums)) * np.exp(-top)
+        shares.append(float(np.exp(sums[verdict.item() if hasattr(verdict, "item") else verdict] - top) / total))
+    return shares
+
+
+def _next(order: np.ndarray, k: int, missing: np.ndarray, names: tuple[str, ...]) -> list[str]:
+    """Whom to ask in the place of those who did not answer: the next in the order, as many as are missing."""
+    return [names[j] for j in order[k : k + int(missing.sum())]]
