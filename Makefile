@@ -13,11 +13,11 @@ endif
 .PHONY: demo test check bench docs clean
 
 demo: $(VENV)/ready
-	$(BIN)/python examples/digits.py
+	$(BIN)/askwho demo
 
 test: check
-	$(BIN)/pytest -n $(JOBS) --jaxtyping-packages=askwho,tests.check --ignore=tests/messages
-	$(BIN)/pytest -n $(JOBS) tests/messages
+	$(BIN)/pytest -n $(JOBS) --jaxtyping-packages=askwho,tests.check --ignore=tests/messages --ignore=tests/cli
+	$(BIN)/pytest -n $(JOBS) tests/messages tests/cli
 
 check: $(VENV)/ready
 	$(BIN)/ruff format --check --quiet .

@@ -1,6 +1,24 @@
-"""A pytest plugin that makes a library impossible to import: `-p tests.blocked --block torch`."""
+"""A library that cannot be imported, as if it were not installed.
+
+As a pytest plugin: `-p tests.blocked --block torch`; in a script: `block("torch")`.
+"""
 
 import sys
+from importlib.abc import MetaPathFinder
+
+
+class _Blocked(MetaPathFinder):
+    def __init__(self, library):
+        self.library = library
+
+    def find_spec(self, name, _path=None, _target=None):
+        if name == self.library or name.startswith(f"{self.library}."):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def block(library):
+    """Make every import of the library fail."""
+    sys.meta_path.insert(0, _Blocked(library))
 
 
 def pytest_addoption(parser):
@@ -9,4 +27,4 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     for library in config.getoption("--block"):
-        sys.modules[library] = None
+        block(library)

@@ -1,7 +1,5 @@
 """Settings for the whole suite: hypothesis deterministic and without a clock, torch on one thread."""
 
-import importlib.util
-
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -10,7 +8,9 @@ settings.register_profile(
 settings.register_profile("smoke", parent=settings.get_profile("suite"), max_examples=5)
 settings.load_profile("suite")
 
-if importlib.util.find_spec("torch") is not None:
+try:
     import torch
-
+except ImportError:
+    pass
+else:
     torch.set_num_threads(1)

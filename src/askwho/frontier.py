@@ -77,4 +77,4 @@ def area(frontier: Frontier, budgets: Float[np.ndarray, " b"]) -> float:
 
 def _above(x: np.ndarray, y: np.ndarray, a: int, b: int, c: int) -> bool:
     """Whether point b lies on or above the line from a to c."""
-    return (y[b] - y[a]) * (x[c] - x[a]) >= (y[c] - y[a]) * (x[b] - x[a])
+    return bool((y[b] - y[a]) * (x[c] - x[a]) >= (y[c] - y[a]) * (x[b] - x[a]))

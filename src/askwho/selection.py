@@ -238,7 +238,7 @@ def fees_table(fees: ArrayLike | None, panel: Panel, n: int) -> FloatTable:
 
 def in_order(table: np.ndarray, order: Order) -> np.ndarray:
     """Return a table (n, |A|) with its columns in rank order, shape (n, k_max)."""
-    return np.take_along_axis(table, order, axis=1)
+    return table[np.arange(len(table))[:, None], order]
 
 
 def _best(scores: np.ndarray, k: int) -> np.ndarray:

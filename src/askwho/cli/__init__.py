@@ -2,7 +2,7 @@
 
 import sys
 
-import click
+import typer
 
 from askwho.cli._commands import app, run
 from askwho.exceptions import AskwhoError
@@ -21,11 +21,12 @@ def status_of(arguments: list[str]) -> int:
         run(arguments)
     except AskwhoError as error:
         return _say(str(error), 2)
-    except click.ClickException as error:
-        return _say(error.format_message(), 2)
-    except click.exceptions.Exit as leaving:
+    except typer.TyperException as error:
+        # A missing argument is named by its own wording, any other mistake by its text.
+        return _say(getattr(error, "format_message", error.__str__)(), 2)
+    except typer.Exit as leaving:
         return leaving.exit_code
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         return _say("stopped", 1)
     except OSError as error:
         return _say(f"{error.strerror or type(error).__name__}: {error.filename or ''}", 2)
@@ -33,5 +34,5 @@ def status_of(arguments: list[str]) -> int:
 
 
 def _say(message: str, status: int) -> int:
-    click.echo("askwho: " + " ".join(message.split()), err=True)
+    typer.echo("askwho: " + " ".join(message.split()), err=True)
     return status

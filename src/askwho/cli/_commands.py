@@ -1,6 +1,7 @@
 """The commands: parse, call, print."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from rich.table import Table as RichTable
 
 from askwho.cli import _options as o
 from askwho.cli._demo import run_demo
-from askwho.data import describe, read_log, read_table, write_table
+from askwho.data import describe, read_batches, read_log, read_table, write_batches, write_table
 from askwho.evaluation import evaluate as evaluate_policy
 from askwho.exceptions import InvalidInputError
 from askwho.persistence import load, save
@@ -171,18 +172,23 @@ def route(
     json_: o.Json = False,
 ) -> None:
     """Write for each query whom to ask, how many, the expected fee and the expected error."""
-    loaded = load(policy)
-    routes = make_routes(loaded, read_table(queries), **o.target_of(k, budget, accuracy, fee_weight))
-    write_table(out, routes)
-    n = len(routes["k"])
-    summary = {
-        "queries": n,
-        "mean_k": sum(routes["k"]) / n,
-        "mean_expected_fee": sum(routes["expected_fee"]) / n,
-        "mean_expected_error": sum(routes["expected_error"]) / n,
-        "out": str(out),
-    }
-    _summary(summary, as_json=json_)
+    loaded, target = load(policy), o.target_of(k, budget, accuracy, fee_weight)
+    total = dict.fromkeys(("queries", "k", "expected_fee", "expected_error"), 0.0)
+
+    def routes() -> Iterator[dict[str, list[Any]]]:
+        for batch in read_batches(queries):
+            made = make_routes(loaded, batch, **target)
+            total["queries"] += len(made["k"])
+            for name in ("k", "expected_fee", "expected_error"):
+                total[name] += sum(made[name])
+            _err.print(f"{int(total['queries'])} queries", markup=False)
+            yield made
+
+    write_batches(out, routes())
+    if not total["queries"]:
+        raise InvalidInputError("`queries` must not be empty: there is no row in it.")
+    means = {f"mean_{name}": value / total["queries"] for name, value in total.items() if name != "queries"}
+    _summary({"queries": int(total["queries"]), **means, "out": str(out)}, as_json=json_)
 
 
 @app.command()

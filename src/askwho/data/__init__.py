@@ -4,7 +4,7 @@ from askwho.data._check import Description, Problem, describe
 from askwho.data._columns import Columns, Resolved, resolve
 from askwho.data._encoder import FeatureEncoder
 from askwho.data._log import DecisionLog, read_log
-from askwho.data._tables import Table, lists, read_table, write_table
+from askwho.data._tables import Table, lists, read_batches, read_table, write_batches, write_table
 from askwho.data._text import TextEncoder
 
 __all__ = [
@@ -18,8 +18,10 @@ __all__ = [
     "TextEncoder",
     "describe",
     "lists",
+    "read_batches",
     "read_log",
     "read_table",
     "resolve",
+    "write_batches",
     "write_table",
 ]

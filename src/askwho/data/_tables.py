@@ -1,8 +1,9 @@
 """Tables from files and data frames: columns by name, each one array."""
 
+import contextlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +39,45 @@ def read_table(source: Any) -> Table:  # noqa: ANN401 - a path, a mapping, or a 
     return _of_one_length({str(name): column(source[name], str(name)) for name in names})
 
 
+def read_batches(path: Path, *, rows: int = 1 << 16) -> Iterator[Table]:
+    """Yield the columns of a file a batch of rows at a time, so that a file larger than memory can be read."""
+    with _reading(path):
+        if _is_csv(path):
+            with pa_csv.open_csv(path, **_csv_options(path)) as reader:
+                for batch in reader:
+                    if batch.num_rows:
+                        yield _from_arrow(pa.Table.from_batches([batch]))
+        else:
+            with pa_parquet.ParquetFile(path) as file:
+                for batch in file.iter_batches(rows):
+                    yield _from_arrow(pa.Table.from_batches([batch]))
+
+
 def _read_file(path: Path) -> pa.Table:
+    with _reading(path):
+        return pa_csv.read_csv(path, **_csv_options(path)) if _is_csv(path) else pa_parquet.read_table(path)
+
+
+def _is_csv(path: Path) -> bool:
+    return path.suffix.lower() in (".csv", ".tsv")
+
+
+def _csv_options(path: Path) -> dict[str, Any]:
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+    return {
+        "parse_options": pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        # An empty cell is a null, also in a column of text; only a quoted "" is the empty text.
+        "convert_options": pa_csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False),
+    }
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Generator[None]:
+    """One clear line for a file that is not there or is no table."""
     if not path.is_file():
         raise InvalidInputError(f"`log` must be a file, got {str(path)!r}: it is not there.")
     try:
-        if path.suffix.lower() in (".csv", ".tsv"):
-            parse = pa_csv.ParseOptions(
-                delimiter="\t" if path.suffix.lower() == ".tsv" else ",", newlines_in_values=True
-            )
-            return pa_csv.read_csv(path, parse_options=parse)
-        return pa_parquet.read_table(path)
+        yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InvalidInputError(f"`log` must be a Parquet or CSV file, got {str(path)!r}: {reason}") from None
@@ -82,22 +112,37 @@ def _of_one_length(table: Table) -> Table:
 
 def write_table(path: Path, table: Mapping[str, Any]) -> None:
     """Write columns to a Parquet or CSV file, by its ending, whole or not at all; lists become JSON text in CSV."""
+    write_batches(path, [table])
+
+
+def write_batches(path: Path, tables: Iterable[Mapping[str, Any]]) -> None:
+    """Write columns batch by batch, so that a table larger than memory can be written; whole or not at all."""
     suffix = path.suffix.lower()
     if suffix not in (".parquet", ".csv"):
         raise InvalidInputError(f"`out` must end in .parquet or .csv, got {str(path)!r}.")
     if not path.resolve().parent.is_dir():
         raise InvalidInputError(f"`out` must lie in a folder that is there, got {str(path)!r}.")
-    columns = {name: list(values) for name, values in table.items()}
-    if suffix == ".csv":
-        columns = {n: [json.dumps(v) if isinstance(v, list) else v for v in values] for n, values in columns.items()}
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    writer: Any = None
+    schema: Any = None
     try:
-        rows = pa.table(columns)
-        (pa_csv.write_csv if suffix == ".csv" else pa_parquet.write_table)(rows, partial)
-        partial.replace(path)
+        for table in tables:
+            columns = {name: list(values) for name, values in table.items()}
+            if suffix == ".csv":
+                columns = {n: [json.dumps(v) if isinstance(v, list) else v for v in vs] for n, vs in columns.items()}
+            rows = pa.table(columns, schema=schema)
+            if writer is None:
+                schema = rows.schema
+                writer = (pa_csv.CSVWriter if suffix == ".csv" else pa_parquet.ParquetWriter)(partial, schema)
+            writer.write_table(rows)
+        if writer is not None:
+            writer.close()
+            partial.replace(path)
     except (pa.ArrowException, OSError) as error:
         raise InvalidInputError(f"`out` must be writable, got {str(path)!r}: {str(error).splitlines()[0]}") from None
     finally:
+        if writer is not None:
+            writer.close()
         partial.unlink(missing_ok=True)
 
 

@@ -1,16 +1,17 @@
 """What every learner of expected error is, and how one is cross-fitted."""
 
 from collections.abc import Callable, Iterator
-from typing import Protocol, Self
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
 
 
+@runtime_checkable
 class Learner(Protocol):
     """From features to each entity's expected error."""
 
-    def fit(self, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"]) -> Self:
+    def fit(self, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"]) -> "Learner":
         """Learn from errors of shape (n, |A|), NaN where an entity was not asked."""
         ...
 

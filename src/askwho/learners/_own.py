@@ -66,6 +66,9 @@ def own_base(
     if gain.mean() < 2 * gain.std() / np.sqrt(len(gain)):
         return None
     fitted = _make(best, random_state).fit(inputs, truth)
+    if best.startswith("forest"):
+        # Threads add the trees up in any order, and sums of floats depend on it: one thread repeats itself.
+        fitted.set_params(n_jobs=1)
     reads: Literal["features", "text"] = "text" if best == "words" else "features"
     return Trial(
         OwnBase(best, fitted, reads), answers, {name: float(trial[1].mean()) for name, trial in trials.items()}

@@ -22,4 +22,11 @@ def candidates(learner: str) -> list[str]:
     if learner != "auto":
         check.one_of(learner, "learner", ["auto", *LEARNERS])
         return [learner]
-    return [name for name in LEARNERS if name != "boosting" or importlib.util.find_spec("lightgbm") is not None]
+    return [name for name in LEARNERS if name != "boosting" or _can_import("lightgbm")]
+
+
+def _can_import(library: str) -> bool:
+    try:
+        return importlib.util.find_spec(library) is not None
+    except ModuleNotFoundError:
+        return False

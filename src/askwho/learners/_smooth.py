@@ -1,7 +1,5 @@
 """Nearest neighbours and linear models of expected error."""
 
-from typing import Self
-
 import numpy as np
 from jaxtyping import Float
 from sklearn.neighbors import NearestNeighbors
@@ -28,7 +26,7 @@ class Neighbours(_Scaled):
         self.neighbours = neighbours
         self.prior = prior
 
-    def fit(self, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"]) -> Self:
+    def fit(self, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"]) -> "Neighbours":
         """Learn from errors of shape (n, |A|), NaN where an entity was not asked."""
         self.asked_ = ~np.isnan(errors)
         self.errors_ = np.where(self.asked_, errors, 0.0)
@@ -51,7 +49,7 @@ class Linear(_Scaled):
         self.random_state = random_state
         self.penalty = penalty
 
-    def fit(self, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"]) -> Self:
+    def fit(self, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"]) -> "Linear":
         """Learn from errors of shape (n, |A|), NaN where an entity was not asked."""
         scaled = self._fit_scale(np.asarray(X, dtype=np.float64))
         asked = ~np.isnan(errors)

@@ -1,6 +1,6 @@
 """Forests and boosted trees of expected error."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -17,7 +17,7 @@ class Forest:
         self.trees = trees
         self.leaf = leaf
 
-    def fit(self, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"]) -> Self:
+    def fit(self, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"]) -> "Forest":
         """Learn from errors of shape (n, |A|), NaN where an entity was not asked."""
         self.n_entities_ = errors.shape[1]
         asked = ~np.isnan(errors)
@@ -44,7 +44,9 @@ class Forest:
             self.trees, min_samples_leaf=self.leaf, max_features=0.4, random_state=self.random_state, n_jobs=2
         )
         targets = errors[np.ix_(rows, entities)]
-        return forest.fit(X[rows], targets[:, 0] if len(entities) == 1 else targets)
+        forest.fit(X[rows], targets[:, 0] if len(entities) == 1 else targets)
+        # Threads add the trees up in any order, and sums of floats depend on it: one thread repeats itself.
+        return forest.set_params(n_jobs=1)
 
 
 class Boosting:
@@ -56,7 +58,7 @@ class Boosting:
         self.rate = rate
         self.leaves = leaves
 
-    def fit(self, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"]) -> Self:
+    def fit(self, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"]) -> "Boosting":
         """Learn from errors of shape (n, |A|), NaN where an entity was not asked."""
         try:
             import lightgbm  # noqa: PLC0415 - the one seam to this optional dependency

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Shaped
@@ -29,7 +29,7 @@ class GraphLearner:
         self.models = models
         self.size = size
 
-    def fit(self, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"]) -> Self:  # noqa: ARG002
+    def fit(self, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"]) -> "GraphLearner":  # noqa: ARG002
         """Refuse: what was read from an artefact only decides."""
         raise InvalidInputError("A learner read from an artefact cannot be fitted: fit a new policy and save it.")
 

@@ -8,6 +8,8 @@ from sklearn.isotonic import IsotonicRegression
 
 _FEWEST_ROWS = 200
 _MOST_KNOTS = 64
+# Past its outermost knots the map goes on with slope one for this far, so that order is never lost.
+_REACH = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,10 @@ class Calibration:
             rising = IsotonicRegression(out_of_bounds="clip").fit(scores, outcomes)
             # Half-way to the raw estimate: isotonic steps are rough, and flat stretches would tie what is not tied.
             calibrated[j] = 0.5 * rising.predict(raw[j]) + 0.5 * raw[j]
+        ends = np.array([-_REACH, _REACH])
+        raw, calibrated = (
+            np.column_stack([knots[:, :1] + ends[0], knots, knots[:, -1:] + ends[1]]) for knots in (raw, calibrated)
+        )
         return cls(raw, calibrated)
 
     def apply(self, expected: Float[np.ndarray, "n a"]) -> Float[np.ndarray, "n a"]:
@@ -46,8 +52,4 @@ class Calibration:
         out = np.empty_like(expected)
         for j in range(expected.shape[1]):
             out[:, j] = np.interp(expected[:, j], self.raw[j], self.calibrated[j])
-            # Beyond the knots the map goes on with slope one, so that order is never lost.
-            out[:, j] += np.minimum(expected[:, j] - self.raw[j, 0], 0) + np.maximum(
-                expected[:, j] - self.raw[j, -1], 0
-            )
-        return np.maximum(out, 0.0)
+        return np.maximum(out, 0.0, out=out)

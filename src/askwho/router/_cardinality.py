@@ -1,6 +1,6 @@
 """How many to ask: D_x(k), the expected error of the committee of the k best, learned once for every price."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -26,7 +26,7 @@ class Curve:
         expected: Float[np.ndarray, "n a"],
         orders: list[Order],
         prefix_errors: list[Float[np.ndarray, "n K"]],
-    ) -> Self:
+    ) -> "Curve":
         """Learn from the rankings that several prices give, and the errors of their committees.
 
         A committee that cannot be scored, because a member was not asked, takes no part: its row is left out.
@@ -42,6 +42,8 @@ class Curve:
             self.forest_: Any = ExtraTreesRegressor(
                 self.trees, min_samples_leaf=self.leaf, max_features=0.5, random_state=self.random_state, n_jobs=2
             ).fit(inputs[known], targets[known] if targets.shape[1] > 1 else targets[known, 0])
+            # Threads add the trees up in any order, and sums of floats depend on it: one thread repeats itself.
+            self.forest_.set_params(n_jobs=1)
         return self
 
     def predict(
@@ -61,4 +63,4 @@ def best_k(
 
 
 def _inputs(X: np.ndarray, expected: np.ndarray, order: np.ndarray) -> np.ndarray:
-    return np.hstack([in_order(expected, order), order[:, :3], expected, X]).astype(np.float32)
+    return np.concatenate([in_order(expected, order), order[:, :3], expected, X], axis=1, dtype=np.float32)

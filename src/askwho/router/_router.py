@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -85,7 +85,7 @@ class Router:
         fees: ArrayLike | None = None,
         groups: np.ndarray | None = None,
         task: Task = "classification",
-    ) -> Self:
+    ) -> "Router":
         """Learn from a log.
 
         Args:
@@ -139,7 +139,7 @@ class Router:
 
     def expected_errors(self, X: ArrayLike) -> FloatTable:
         """Return each entity's expected error, shape (n, |A|)."""
-        return self.calibration_.apply(self.learner_.predict(check.table(X, "X").astype(np.float32)))
+        return self._expected(self._known(X))
 
     def select(
         self,
@@ -184,23 +184,28 @@ class Router:
                 )
             fee_weight = self.fee_weight_for(budget=budget, accuracy=accuracy)
         rate = check.finite_number(0.0 if fee_weight is None else fee_weight, "fee_weight", minimum=0.0)
-        known = check.table(X, "X").astype(np.float32)
-        expected = self.expected_errors(known)
+        known = self._known(X)
+        expected = self._expected(known)
         price = self.fees_ if fees is None else fees_table(fees, self.panel_, 1)[0]
-        there = np.ones(len(self.panel_), dtype=bool) if available is None else np.asarray(available, dtype=bool)
-        if not there.any():
-            raise InvalidInputError("`available` must be true for somebody: there is nobody to ask.")
-        scores = np.where(there, -(expected + rate * price), -1e9)
-        width = min(self.width_, int(there.sum()))
-        order = rank(scores)[:, : self.width_]
-        charged = np.broadcast_to(price, expected.shape)
+        costs = expected + rate * price
+        width = self.width_
+        if available is not None:
+            there = np.asarray(available, dtype=bool)
+            check.same_shape(there, "available", (len(self.panel_),), "one for each entity of the panel")
+            if not there.any():
+                raise InvalidInputError("`available` must be true for somebody: there is nobody to ask.")
+            # Finite, so that the scores stay numbers; far above any cost, so that the absent come last.
+            costs = np.where(there, costs, costs.max() + 1e9)
+            width = min(width, int(there.sum()))
+        order = costs.argsort(axis=1, kind="stable")[:, : self.width_]
         if k is not None:
             size = np.full(len(known), int(check.cardinalities(k, 1, width)[0]))
         else:
             curve = self.curve_.predict(known, expected, order)
-            curve[:, width:] = np.inf
-            size = best_k(curve, np.cumsum(in_order(charged, order), axis=1), rate)
-        return Selection(self.panel_, order, size, scores, np.array(charged))
+            if width < self.width_:
+                curve[:, width:] = np.inf
+            size = best_k(curve, price[order].cumsum(axis=1), rate)
+        return Selection(self.panel_, order, size, -costs, np.broadcast_to(price, costs.shape))
 
     def combine(self, selection: Selection, answers: Answers, *, X: ArrayLike | None = None) -> Verdicts:
         """Return what each committee decides, by the aggregation that validation chose.
@@ -272,6 +277,15 @@ class Router:
             for order, size in zip(orders, sizes, strict=True)
         ]
         return Rows(prices, np.stack(got), np.stack(paid), sizes)
+
+    def _known(self, X: ArrayLike) -> np.ndarray:
+        known = check.table(X, "X").astype(np.float32)
+        if known.shape[1] != self.n_features_:
+            raise InvalidInputError(f"`X` must have the {self.n_features_} features of the log, got {known.shape[1]}.")
+        return known
+
+    def _expected(self, known: np.ndarray) -> np.ndarray:
+        return self.calibration_.apply(self.learner_.predict(known))
 
     def _say(self, line: str) -> None:
         if self.progress is not None:

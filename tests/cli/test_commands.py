@@ -1,0 +1,276 @@
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from askwho.cli import status_of
+from askwho.data import lists, read_table, write_table
+from tests import synthetic
+
+FEES = ",".join(f"{name}={fee}" for name, fee in synthetic.FEES.items())
+COLUMNS = ["--truth", "truth", "--answers", "answer_*", "--features", "x_*", "--fees", FEES]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    write_table(folder / "log.parquet", synthetic.classification(500))
+    write_table(folder / "new.parquet", synthetic.classification(120, seed=1))
+    status = status_of(
+        [
+            "fit",
+            str(folder / "log.parquet"),
+            *COLUMNS,
+            "--learner",
+            "linear",
+            "--base",
+            "none",
+            "--cv",
+            "3",
+            "--out",
+            str(folder / "policy"),
+        ]
+    )
+    assert status == 0
+    return folder
+
+
+def run(*arguments):
+    return status_of([str(argument) for argument in arguments])
+
+
+def test_evaluate_prints_one_object(place, capsys):
+    assert run("evaluate", place / "policy", place / "new.parquet", "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert {"task", "n", "entities", "baselines", "fixed_k", "adaptive", "headline"} <= set(result)
+    assert {"best_single", "cheapest", "majority_all", "weighted_all", "random", "oracle"} <= set(result["baselines"])
+
+
+def test_evaluate_prints_a_table(place, capsys):
+    assert run("evaluate", place / "policy", place / "new.parquet") == 0
+    assert "fee to match best single" in capsys.readouterr().out
+
+
+def test_check_describes(place, capsys):
+    assert run("check", place / "log.parquet", *COLUMNS, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["usable"]
+    assert run("check", place / "log.parquet", *COLUMNS) == 0
+    assert "no problem found" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_routes_go_out_and_answers_come_back(place, suffix, capsys):
+    routes, decisions = place / f"routes.{suffix}", place / f"decisions.{suffix}"
+    assert run("route", place / "policy", place / "new.parquet", "--k", 2, "--out", routes, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["mean_k"] == 2.0
+    table = read_table(routes)
+    asked = lists(table["ask"], "ask")
+    assert all(len(names) == 2 for names in asked)
+    new = synthetic.classification(120, seed=1)
+    back = {
+        f"answer_{name}": np.array(
+            [new[f"answer_{name}"][i] if name in asked[i] else None for i in range(120)], dtype=object
+        )
+        for name in synthetic.FEES
+    }
+    first = asked[0][0]
+    back[f"answer_{first}"][0] = None
+    write_table(place / f"back.{suffix}", back)
+    assert run("combine", place / "policy", routes, place / f"back.{suffix}", "--out", decisions, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["wait_for_more"] == 1
+    made = read_table(decisions)
+    heard, nexts = lists(made["heard"], "heard"), lists(made["ask_next"], "ask_next")
+    assert heard[1] == asked[1]
+    assert first not in heard[0]
+    assert len(nexts[0]) == 1
+    assert nexts[0][0] not in asked[0]
+    assert not any(nexts[1:])
+    assert ((made["confidence"] > 0) & (made["confidence"] <= 1)).all()
+    paid = [sum(synthetic.FEES[name] for name in names) for names in heard]
+    np.testing.assert_allclose(made["fee"], paid)
+
+
+def test_decisions_are_those_of_the_evaluation(place, capsys):
+    run("route", place / "policy", place / "new.parquet", "--budget", 0.3, "--out", place / "r.parquet")
+    run("combine", place / "policy", place / "r.parquet", place / "new.parquet", "--out", place / "d.parquet")
+    capsys.readouterr()
+    made = read_table(place / "d.parquet")
+    wrong = np.mean(made["prediction"] != synthetic.classification(120, seed=1)["truth"])
+    run("evaluate", place / "policy", place / "new.parquet", "--json")
+    points = json.loads(capsys.readouterr().out)["adaptive"]
+    assert any(row["error"] == pytest.approx(wrong) for row in points)
+
+
+def test_a_log_of_fees_in_a_file_and_nulls_by_name(place, tmp_path):
+    (tmp_path / "fees.json").write_text(json.dumps(synthetic.FEES))
+    columns = [*COLUMNS[:-1], tmp_path / "fees.json", "--null", "left=no-answer"]
+    assert (
+        run(
+            "fit",
+            place / "log.parquet",
+            *columns,
+            "--learner",
+            "linear",
+            "--base",
+            "noise",
+            "--cv",
+            3,
+            "--out",
+            tmp_path / "p",
+        )
+        == 0
+    )
+    assert run("evaluate", tmp_path / "p", place / "new.parquet") == 0
+
+
+def broken(change):
+    def make(folder):
+        table = {name: np.array(values, dtype=object) for name, values in synthetic.classification(60).items()}
+        change(table)
+        path = folder / "broken.parquet"
+        pa.parquet.write_table(pa.table({name: list(values) for name, values in table.items()}), path)
+        return path
+
+    return make
+
+
+def text_file(content, name="broken.parquet"):
+    def make(folder):
+        (folder / name).write_bytes(content)
+        return folder / name
+
+    return make
+
+
+def cut(folder):
+    write_table(folder / "whole.parquet", synthetic.classification(60))
+    data = (folder / "whole.parquet").read_bytes()
+    (folder / "broken.parquet").write_bytes(data[: len(data) // 2])
+    (folder / "whole.parquet").unlink()
+    return folder / "broken.parquet"
+
+
+BROKEN = {
+    "no such file": lambda folder: folder / "nowhere.parquet",
+    "a folder": lambda folder: folder,
+    "empty file": text_file(b""),
+    "not parquet": text_file(b"hello, I am no table"),
+    "truncated": cut,
+    "csv of a header only": text_file(b"truth,answer_left,x_0\n", "broken.csv"),
+    "ragged csv": text_file(b"truth,answer_left,x_0\na,b,1\nc,d\n", "broken.csv"),
+    "no truth": broken(lambda t: t.pop("truth")),
+    "no answers": broken(lambda t: [t.pop(n) for n in list(t) if n.startswith("answer_")]),
+    "no features": broken(lambda t: [t.pop(n) for n in list(t) if n.startswith("x_")]),
+    "null truth": broken(lambda t: t["truth"].__setitem__(4, None)),
+    "one class": broken(lambda t: t["truth"].__setitem__(slice(None), "cat")),
+    "infinite feature": broken(lambda t: t["x_0"].__setitem__(2, np.inf)),
+    "an entity that never answered": broken(lambda t: t["answer_left"].__setitem__(slice(None), None)),
+    "all answers missing": broken(
+        lambda t: [t[n].__setitem__(slice(None), None) for n in t if n.startswith("answer_")]
+    ),
+    "numbers for texts": broken(lambda t: t.__setitem__("answer_left", np.arange(60))),
+    "an empty feature": broken(lambda t: t.__setitem__("x_1", np.full(60, None))),
+    "a missing entity": broken(lambda t: t.pop("answer_both")),
+    "too few rows": broken(lambda t: [t.__setitem__(n, t[n][:8]) for n in list(t)]),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_log_ends_in_one_clear_line_and_exit_2(name, tmp_path, capsys):
+    log = BROKEN[name](tmp_path)
+    before = sorted(p.name for p in tmp_path.iterdir())
+    assert run("fit", log, *COLUMNS, "--learner", "linear", "--cv", 3, "--out", tmp_path / "policy") == 2
+    said = [line for line in capsys.readouterr().err.strip().splitlines() if line.startswith("askwho: ")]
+    assert len(said) == 1
+    assert "Traceback" not in said[0]
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["route", "POLICY", "NEW", "--out", "r.parquet"], "One target must be given"),
+        (["route", "POLICY", "NEW", "--k", "9", "--out", "OUT/r.parquet"], "between 1 and 4"),
+        (["route", "POLICY", "NEW", "--k", "1", "--out", "OUT/r.txt"], "must end in .parquet or .csv"),
+        (["route", "POLICY", "NEW", "--k", "1", "--out", "OUT/no/r.csv"], "folder that is there"),
+        (["route", "NEW", "NEW", "--k", "1", "--out", "OUT/r.csv"], "must hold an artefact"),
+        (["combine", "POLICY", "NEW", "NEW", "--out", "OUT/d.csv"], "must be what `askwho route` wrote"),
+        (
+            [
+                "fit",
+                "LOG",
+                "--truth",
+                "truth",
+                "--answers",
+                "answer_*",
+                "--features",
+                "x_*",
+                "--fees",
+                "left",
+                "--out",
+                "OUT/p",
+            ],
+            "`fees` must match a column",
+        ),
+        (["fit", "LOG", *COLUMNS, "--learner", "magic", "--out", "OUT/p"], "`learner` must be one of"),
+        (["fit", "LOG", *COLUMNS, "--base", "stranger", "--out", "OUT/p"], "`base` must be"),
+        (["fit", "LOG", *COLUMNS, "--task", "magic", "--out", "OUT/p"], "`task` must be one of"),
+        (["nonsense"], "No such command"),
+        (["fit"], "Missing argument"),
+    ],
+)
+def test_bad_arguments_end_in_one_clear_line_and_exit_2(place, tmp_path, capsys, arguments, message):
+    names = {"POLICY": place / "policy", "NEW": place / "new.parquet", "LOG": place / "log.parquet"}
+    words = [str(names.get(a, a)).replace("OUT", str(tmp_path)) for a in arguments]
+    assert run(*words) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_demo_runs_to_the_end(tmp_path, capsys):
+    assert run("demo", "--out", tmp_path / "demo") == 0
+    assert {"log.parquet", "policy", "routes.parquet", "decisions.parquet"} <= {
+        p.name for p in (tmp_path / "demo").iterdir()
+    }
+    assert "fee saved" in capsys.readouterr().out
+
+
+LOGS = Path(os.environ.get("ASKWHO_DATA", "/nowhere")) / "logs"
+ONE_LINERS = {
+    "face_emotion_apis": "--truth truth --answers answer_* --features x_* --info confidence_*",
+    "imagenet16h_humans": "--truth truth --answers answer_* --features x_*,group --groups split_group",
+    "imdb_apis": "--truth truth --answers answer_* --features x_* --text text",
+    "m3_forecasts": "--truth truth --answers answer_* --features x_*,group --task regression",
+    "mmlu_pro_llms": "--truth truth --answers answer_* --text text --groups split_group --null no-answer",
+    "routellm_llms": "--grades grade_* --features group --text text",
+    "spoken_digit_apis": "--truth truth --answers answer_* --features x_*,group",
+}
+
+
+@pytest.mark.skipif(not LOGS.is_dir(), reason="the shared logs are not there: set ASKWHO_DATA")
+@pytest.mark.parametrize("name", ONE_LINERS)
+def test_the_one_liners_work_on_every_shared_log(name, tmp_path, capsys):
+    table = pa.parquet.read_table(LOGS / f"{name}.parquet")
+    rows = np.random.default_rng(0).permutation(table.num_rows)[:500]
+    pa.parquet.write_table(table.take(rows[:350]), tmp_path / "log.parquet")
+    pa.parquet.write_table(table.take(rows[350:]), tmp_path / "new.parquet")
+    options = [*ONE_LINERS[name].split(), "--fees", str(LOGS / f"{name}.json")]
+    assert run("check", tmp_path / "log.parquet", *options) == 0
+    assert (
+        run("fit", tmp_path / "log.parquet", *options, "--learner", "linear", "--cv", 3, "--out", tmp_path / "p") == 0
+    )
+    capsys.readouterr()
+    assert run("evaluate", tmp_path / "p", tmp_path / "new.parquet", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["n"] == 150
+    assert (
+        run("route", tmp_path / "p", tmp_path / "new.parquet", "--fee-weight", 0.01, "--out", tmp_path / "r.csv") == 0
+    )
+    if "grades" not in ONE_LINERS[name]:
+        assert (
+            run("combine", tmp_path / "p", tmp_path / "r.csv", tmp_path / "new.parquet", "--out", tmp_path / "d.csv")
+            == 0
+        )

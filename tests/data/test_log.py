@@ -1,0 +1,154 @@
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from askwho import InvalidInputError
+from askwho.data import Columns, FeatureEncoder, TextEncoder, describe, lists, read_log, read_table, write_table
+from tests import synthetic
+
+COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*,kind", fees=synthetic.FEES)
+
+
+@pytest.fixture
+def table():
+    return synthetic.classification(200)
+
+
+def test_a_log_is_the_same_from_every_source(table, tmp_path):
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    arrow = pa.table({name: list(values) for name, values in table.items()})
+    pa.parquet.write_table(arrow, tmp_path / "log.parquet")
+    pa.csv.write_csv(arrow, tmp_path / "log.csv")
+    plain = {name: list(values) for name, values in table.items()}
+    sources = [table, tmp_path / "log.parquet", str(tmp_path / "log.csv"), pd.DataFrame(plain), pl.DataFrame(plain)]
+    logs = [read_log(source, COLUMNS) for source in sources]
+    for log in logs[1:]:
+        assert log.panel == logs[0].panel
+        np.testing.assert_array_equal(log.errors, logs[0].errors)
+        np.testing.assert_array_equal(log.truth, logs[0].truth)
+        assert list(log.known) == list(logs[0].known)
+
+
+def test_globs_name_the_entities(table):
+    log = read_log(table, COLUMNS)
+    assert log.panel.names == ("left", "right", "both", "noise")
+    assert log.panel.fees.tolist() == [0.1, 0.1, 1.0, 0.01]
+    assert log.task == "classification"
+
+
+def test_a_named_base_is_of_that_kind(table):
+    assert read_log(table, COLUMNS, base="noise").panel.entities[3].kind == "base"
+
+
+def test_grades_need_no_truth():
+    log = read_log(synthetic.grades(50), Columns(grades="grade_*", features="x_*"))
+    assert log.truth is None
+    assert set(np.unique(log.errors)) <= {0.0, 1.0}
+
+
+def test_fees_by_query_are_filled_where_nobody_was_asked(table):
+    fees = {f"fee_{name}": np.full(200, 2.0) for name in synthetic.FEES}
+    fees["fee_both"] = np.where(np.arange(200) < 100, 4.0, np.nan)
+    log = read_log(table | fees, Columns(truth="truth", answers="answer_*", features="x_*", fees="fee_*"))
+    assert log.fees[150].tolist() == [2.0, 2.0, 4.0, 2.0]
+
+
+def test_nulls_mean_what_is_said_by_entity():
+    table = synthetic.classification(200, missing=0.3)
+    columns = Columns(truth="truth", answers="answer_*", features="x_*", nulls={"left": "no-answer"})
+    log = read_log(table, columns)
+    assert not np.isnan(log.errors[:, 0]).any()
+    assert np.isnan(log.errors[:, 1]).any()
+
+
+@pytest.mark.parametrize(
+    ("truth", "task"),
+    [(["a", "b"] * 50, "classification"), ([0, 1] * 50, "classification"), (np.linspace(0, 1, 100), "regression")],
+)
+def test_the_task_is_told_from_the_truth(truth, task):
+    table = {"x_0": np.arange(100.0), "truth": np.array(truth), "answer_a": np.array(truth)}
+    assert read_log(table, Columns(truth="truth", answers="answer_*", features="x_*")).task == task
+
+
+def test_columns_survive_json():
+    columns = Columns(truth="t", answers="a_*", features="x", fees={"b": 1.0}, nulls={"b": "no-answer"})
+    assert Columns.from_json(columns.to_json()) == columns
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"truth": None}, "`truth` must be given with `answers`"),
+        ({"answers": None}, "`answers` or `grades` must be given"),
+        ({"grades": "g_*"}, "`answers` or `grades` must be given"),
+        ({"features": None}, "`features` or `text` must be given"),
+        ({"truth": "nowhere"}, "`truth` must be a column of the log, got 'nowhere'"),
+        ({"answers": "say_*"}, "`answers` must match a column, got 'say_*'"),
+        ({"features": "x_*,truth"}, "`features` must be known before asking, got 'truth'"),
+        ({"features": "x_*,answer_left"}, "`features` must be known before asking, got 'answer_left'"),
+        ({"fees": {"left": 1.0}}, "`fees` must name every entity"),
+        ({"fees": {**synthetic.FEES, "left": -1.0}}, "fee of left"),
+        ({"groups": "nowhere"}, "`groups` must be a column of the log"),
+        ({"text": "x_0", "features": None}, "`text` must be a column of text"),
+    ],
+)
+def test_what_the_columns_must_be(table, change, message):
+    words = {"truth": "truth", "answers": "answer_*", "features": "x_*", **change}
+    with pytest.raises(InvalidInputError) as error:
+        read_log(table, Columns(**words))
+    assert message in str(error.value)
+
+
+def test_features_become_numbers_with_flags_for_what_is_missing_or_a_category():
+    known = {"a": np.array([1.0, np.nan, 3.0]), "b": np.array(["u", None, "v"], dtype=object)}
+    encoder = FeatureEncoder.fit(known)
+    assert encoder.transform(known).tolist() == [[1, 0, 1, 0], [2, 1, 0, 0], [3, 0, 0, 1]]
+    unseen = {"a": np.array([9.0]), "b": np.array(["w"], dtype=object)}
+    assert encoder.transform(unseen).tolist() == [[9, 0, 0, 0]]
+    again = FeatureEncoder.from_state(*encoder.to_state())
+    assert again.transform(known).tolist() == encoder.transform(known).tolist()
+
+
+def test_texts_alike_are_near_in_any_script():
+    texts = (
+        ["the cat sat on the mat"] * 20 + ["price of oil and gas"] * 20 + ["猫が好きです"] * 20 + ["石油の価格"] * 20
+    )
+    encoder = TextEncoder.fit(texts, dimensions=4)
+    rows = encoder.transform(["the cat sat", "oil price", "猫が好き", "石油価格"])[:, :4]
+    assert np.isfinite(rows).all()
+    nearest = [np.argmax(encoder.transform(texts[::20])[:, :4] @ row) for row in rows]
+    assert nearest == [0, 1, 2, 3]
+
+
+def test_a_look_finds_every_problem_at_once(table):
+    table["x_0"][3] = np.inf
+    table["x_1"][:] = 1.0
+    table["truth"] = table["truth"].astype(object)
+    table["truth"][7] = None
+    table["answer_noise"][:] = None
+    found = describe(table, COLUMNS)
+    said = {(p.severity, p.column): p for p in found.problems}
+    assert said["error", "x_0"].rows == (3,)
+    assert said["error", "truth"].rows == (7,)
+    assert "never answered" in said["error", "answer_noise"].message
+    assert ("warning", "x_1") in said
+    assert not found.usable
+
+
+def test_a_sound_log_has_no_problem(table):
+    found = describe(table, COLUMNS)
+    assert found.usable
+    assert not found.problems
+    assert {entity["name"] for entity in found.entities} == set(synthetic.FEES)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_tables_travel_with_their_lists(tmp_path, suffix):
+    path = tmp_path / f"routes.{suffix}"
+    write_table(path, {"ask": [["a", "b"], []], "k": [2, 1], "said": ["x", None]})
+    back = read_table(path)
+    assert lists(back["ask"], "ask") == [["a", "b"], []]
+    assert back["k"].tolist() == [2, 1]
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]

@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+from askwho.learners import LEARNERS, candidates, cross_fit, folds, own_base
+
+rng = np.random.default_rng(0)
+X = rng.uniform(-1, 1, (800, 3)).astype(np.float32)
+CHANCE = np.column_stack([np.where(X[:, 0] < 0, 0.1, 0.8), np.where(X[:, 0] < 0, 0.8, 0.1), np.full(800, 0.4)])
+ERRORS = (rng.random(CHANCE.shape) < CHANCE).astype(float)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_learner_beats_the_mean_out_of_fold(name):
+    expected = cross_fit(LEARNERS[name], X, ERRORS, folds(np.arange(800), 3))
+    assert expected.shape == ERRORS.shape
+    assert ((expected - CHANCE) ** 2).mean() < 0.5 * ((ERRORS.mean(axis=0) - CHANCE) ** 2).mean()
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_learner_takes_few_answers_a_row(name):
+    sparse = np.where(rng.random(ERRORS.shape) < 0.3, ERRORS, np.nan)
+    expected = cross_fit(LEARNERS[name], X, sparse, folds(np.arange(800), 3))
+    assert np.isfinite(expected).all()
+    assert (expected[:, :2].argmin(axis=1) == CHANCE[:, :2].argmin(axis=1)).mean() > 0.85
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_learner_repeats_itself_for_a_seed(name):
+    once, twice = (LEARNERS[name](3).fit(X, ERRORS).predict(X[:50]) for _ in range(2))
+    np.testing.assert_array_equal(once, twice)
+
+
+def test_folds_keep_groups_whole_and_sizes_even():
+    groups = np.repeat(np.arange(40), 5)
+    fold = folds(groups, 4)
+    assert all(len(set(fold[groups == g])) == 1 for g in range(40))
+    assert np.bincount(fold).tolist() == [50, 50, 50, 50]
+    assert np.bincount(folds(np.arange(103), 5)).max() <= 21
+
+
+def test_auto_compares_all_that_can_run():
+    assert set(candidates("auto")) <= set(LEARNERS)
+    assert candidates("linear") == ["linear"]
+
+
+def test_a_base_is_kept_only_where_it_beats_a_constant():
+    fold = folds(np.arange(800), 3)
+    truth = np.where(X[:, 0] + 0.2 * rng.normal(size=800) > 0, "yes", "no")
+    trial = own_base(X, None, truth, fold, task="classification")
+    assert trial is not None
+    assert (trial.answers == truth).mean() > 0.85
+    assert own_base(X, None, rng.permutation(truth), fold, task="classification") is None
+    numbers = own_base(X, None, (3 * X[:, 1]).astype(float), fold, task="regression")
+    assert numbers is not None
+    assert np.abs(numbers.answers - 3 * X[:, 1]).mean() < 0.5

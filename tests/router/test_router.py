@@ -1,0 +1,166 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from askwho import Answers, InvalidInputError
+from askwho.data import Columns, read_log
+from askwho.learners import folds
+from askwho.policy import fit_policy
+from askwho.router import Calibration, Router
+from tests import synthetic
+
+COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*", fees=synthetic.FEES)
+
+
+@pytest.fixture(scope="module")
+def log():
+    return read_log(synthetic.classification(900), COLUMNS)
+
+
+@pytest.fixture(scope="module")
+def policy(log):
+    return fit_policy(log, learner="linear", base="none", cv=3)
+
+
+@pytest.fixture(scope="module")
+def new():
+    return synthetic.classification(400, seed=1)
+
+
+def test_at_a_price_it_asks_the_cheap_expert_of_each_region(policy, new):
+    selection = policy.select(new, fee_weight=0.3, k=1)
+    first = np.array(policy.panel.names)[selection.order[:, 0]]
+    assert (first == np.where(new["x_0"] < 0, "left", "right")).mean() > 0.85
+
+
+def test_for_nothing_it_asks_whoever_is_best(policy, new):
+    first = np.array(policy.panel.names)[policy.select(new, fee_weight=0.0, k=1).order[:, 0]]
+    assert (first == "both").mean() > 0.5
+
+
+def test_dearer_money_spends_less(policy, new):
+    fees = [policy.select(new, fee_weight=weight).fee.mean() for weight in (0.0, 0.1, 1.0, 10.0)]
+    assert all(a >= b - 1e-9 for a, b in itertools.pairwise(fees))
+    assert fees[0] > fees[-1]
+
+
+def test_a_budget_is_met_on_held_out_rows_and_about_met_on_new_ones(policy, new):
+    budget = 0.3
+    weight = policy.router.fee_weight_for(budget=budget)
+    point = next(p for p in policy.router.validated_ if p["fee_weight"] == weight)
+    assert point["mean_fee"] <= budget
+    assert policy.select(new, budget=budget).fee.mean() <= 1.3 * budget
+
+
+def test_an_accuracy_is_bought_at_the_least_fee(policy):
+    points = policy.router.validated_
+    weight = policy.router.fee_weight_for(accuracy=0.15)
+    chosen = next(p for p in points if p["fee_weight"] == weight)
+    assert chosen["error"] <= 0.15
+    assert chosen["mean_fee"] == min(p["mean_fee"] for p in points if p["error"] <= 0.15)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ({}, "One target must be given"),
+        ({"budget": 1.0, "accuracy": 0.1}, "One target must be given"),
+        ({"budget": 1.0, "k": 2}, "One target must be given"),
+        ({"k": 5}, "`k` must be between 1 and 4"),
+        ({"budget": 1e-9}, "`budget` must be at least"),
+        ({"accuracy": 0.0}, "`accuracy` must be at least"),
+        ({"fee_weight": -1.0}, "`fee_weight` must be a finite number"),
+        ({"budget": 1.0, "fees": [0.0, 0.0, 0.0, 0.0]}, "pass `fee_weight`"),
+        ({"k": 1, "available": np.zeros(4, dtype=bool)}, "there is nobody to ask"),
+    ],
+)
+def test_targets_that_cannot_be_met_are_refused(policy, new, target, message):
+    with pytest.raises(InvalidInputError) as error:
+        policy.select(new, **target)
+    assert message in str(error.value)
+
+
+def test_who_is_away_is_not_asked(policy, new):
+    available = np.array([name != "both" for name in policy.panel.names])
+    selection = policy.select(new, fee_weight=0.0, available=available)
+    assert not selection.members[:, policy.panel.index("both")].any()
+    with pytest.raises(InvalidInputError, match="between 1 and 3"):
+        policy.select(new, k=4, available=available)
+
+
+def test_new_fees_change_the_choice_without_a_refit(policy, new):
+    free = policy.select(new, k=1, fee_weight=1.0, fees=[5.0, 5.0, 0.0, 5.0])
+    assert (free.order[:, 0] == policy.panel.index("both")).all()
+
+
+def test_committees_hear_only_whom_they_asked(policy, new):
+    answers = Answers.from_table({n: new[f"answer_{n}"] for n in policy.panel.names}, policy.panel)
+    selection = policy.select(new, k=1, fee_weight=0.3)
+    said, decided = policy.combine(selection, answers, new).at(selection.k)
+    expected = answers.values[np.arange(400), selection.order[:, 0]]
+    assert decided.all()
+    assert (said == expected).all()
+
+
+def test_it_says_what_it_chose_and_by_how_much(log):
+    router = fit_policy(log.rows(np.arange(300)), base="none", cv=3).router
+    assert router.learner_name_ == min(router.trials_, key=router.trials_.get)
+    assert router.committee_ in router.committee_trials_
+
+
+def test_the_same_seed_gives_the_same_policy(log, new):
+    few = log.rows(np.arange(300))
+    once, twice = (
+        fit_policy(few, learner="forest", cv=3, random_state=5).select(new, fee_weight=0.2) for _ in range(2)
+    )
+    np.testing.assert_array_equal(once.order, twice.order)
+    np.testing.assert_array_equal(once.k, twice.k)
+
+
+def test_a_log_with_few_answers_a_row_still_finds_the_experts(new):
+    log = read_log(synthetic.classification(1500, missing=0.6), COLUMNS)
+    policy = fit_policy(log, learner="linear", base="none", cv=3)
+    first = np.array(policy.panel.names)[policy.select(new, fee_weight=0.3, k=1).order[:, 0]]
+    assert (first == np.where(new["x_0"] < 0, "left", "right")).mean() > 0.75
+
+
+def test_grades_alone_teach_whom_to_believe():
+    log = read_log(synthetic.grades(900), Columns(grades="grade_*", features="x_*", fees={"cheap": 0.1, "dear": 1.0}))
+    policy = fit_policy(log, learner="linear", cv=3)
+    first = policy.select(synthetic.grades(400, seed=1), fee_weight=0.2).order[:, 0]
+    known = synthetic.grades(400, seed=1)["x_0"] < 0
+    assert (first == np.where(known, 0, 1)).mean() > 0.85
+
+
+def test_regression_weighs_experts_by_region():
+    log = read_log(synthetic.regression(900), COLUMNS)
+    policy = fit_policy(log, learner="linear", base="none", cv=3)
+    new = synthetic.regression(400, seed=1)
+    first = np.array(policy.panel.names)[policy.select(new, fee_weight=2.0, k=1).order[:, 0]]
+    assert (first == np.where(new["x_0"] < 0, "left", "right")).mean() > 0.8
+
+
+def test_rows_of_a_group_never_teach_themselves():
+    # Each group has its own random answer key: whoever sees a twin of a row in training would look far too good.
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(150), 4)
+    X = rng.normal(size=(150, 3))[groups]
+    errors = (rng.random((150, 2)) < 0.5).astype(float)[groups]
+    fold = folds(groups, 3)
+    assert all(len(set(fold[groups == g])) == 1 for g in range(150))
+    from askwho import Panel  # noqa: PLC0415
+
+    router = Router(learner="neighbours", cv=3).fit(X, errors=errors, panel=Panel.two_stage({"a": 1.0}), groups=groups)
+    assert min(p["error"] for p in router.validated_) > 0.4
+
+
+def test_calibration_moves_towards_the_truth_and_keeps_order():
+    rng = np.random.default_rng(0)
+    true = rng.uniform(0.1, 0.9, (4000, 1))
+    errors = (rng.random(true.shape) < true).astype(float)
+    squeezed = 0.5 + 0.3 * (true - 0.5)
+    calibrated = Calibration.fit(squeezed, errors).apply(squeezed)
+    assert np.abs(calibrated - true).mean() < 0.7 * np.abs(squeezed - true).mean()
+    order = np.argsort(squeezed[:, 0])
+    assert (np.diff(calibrated[order, 0]) >= -1e-9).all()

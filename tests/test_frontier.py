@@ -1,0 +1,40 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from askwho.frontier import Frontier, area, stated_budgets
+
+points = st.lists(st.tuples(st.floats(0, 10), st.floats(0, 1)), min_size=1, max_size=12)
+
+
+@given(points)
+def test_no_point_lies_below_the_hull_and_the_hull_falls(given_points):
+    fees, errors = map(np.array, zip(*given_points, strict=True))
+    hull = Frontier.of(fees, errors)
+    assert (np.diff(hull.fees) > 0).all()
+    assert (np.diff(hull.errors) < 0).all()
+    for fee, error in given_points:
+        assert hull.error_at(fee) <= error + 1e-9
+    assert hull.errors[-1] == errors.min()
+
+
+def test_mixing_two_settings_reaches_what_lies_between():
+    hull = Frontier.of([0.0, 2.0], [0.5, 0.1])
+    assert hull.error_at(1.0) == pytest.approx(0.3)
+    assert hull.fee_for(0.3) == pytest.approx(1.0)
+    assert np.isnan(hull.fee_for(0.05))
+    assert np.isnan(Frontier.of([1.0], [0.2]).error_at(0.5))
+
+
+def test_budgets_run_from_the_cheapest_to_everyone():
+    budgets = stated_budgets([0.1, 1.0, 2.0], 1.0)
+    assert len(budgets) == 10
+    assert budgets[0] == pytest.approx(0.1)
+    assert budgets[-1] == pytest.approx(3.1)
+    assert stated_budgets([0.0, 1.0], 1.0)[0] == pytest.approx(0.02)
+
+
+def test_a_better_frontier_has_the_smaller_area():
+    budgets = stated_budgets([1.0, 2.0], 1.0)
+    assert area(Frontier.of([1.0, 3.0], [0.3, 0.1]), budgets) < area(Frontier.of([1.0, 3.0], [0.3, 0.2]), budgets)
