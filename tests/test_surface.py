@@ -12,7 +12,19 @@ import pytest
 import askwho
 
 ROOT = Path(__file__).parents[1]
-MODULES = ["askwho", "askwho.aggregation", "askwho.metrics", "askwho.theory", "askwho.losses"]
+MODULES = [
+    "askwho",
+    "askwho.aggregation",
+    "askwho.data",
+    "askwho.estimators",
+    "askwho.evaluation",
+    "askwho.learners",
+    "askwho.losses",
+    "askwho.metrics",
+    "askwho.persistence",
+    "askwho.router",
+    "askwho.theory",
+]
 
 
 def public(module):

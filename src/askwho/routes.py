@@ -69,7 +69,7 @@ def combine_routes(policy: Policy, routes: Table, answered: Table) -> dict[str, 
         answers.values, np.where(selection.members, answers.states, np.int8(Cell.NOT_ASKED)).astype(np.int8)
     )
     clipped = np.clip(expected, 0, 1) if router.task_ == "classification" else expected
-    committee = Committee.of(selection, heard, expected_errors=clipped)
+    committee = Committee.of(selection, heard, expected_errors=clipped, n_classes=router.n_classes_ or None)
     verdicts = aggregation(router.committee_ or "majority")(committee)
     said, decided = verdicts.at(k)
     spoke = committee.voted & selection.within
@@ -124,7 +124,7 @@ def _confidence(
     """The share of naive Bayes behind the prediction, among all answers that can occur; None for regression."""
     if policy.router.task_ == "regression":
         return [None] * len(said)
-    n_classes = max(2, len(committee.classes))
+    n_classes = policy.router.n_classes_
     weights = np.where(spoke, log_odds_weights(committee, n_classes=n_classes), 0.0)
     shares: list[float | None] = []
     for answers, weight, heard, verdict, known in zip(committee.answers, weights, spoke, said, decided, strict=True):

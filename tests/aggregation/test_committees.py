@@ -121,8 +121,8 @@ def test_weighted_means(case):
     committee = committee_of(case)
     weights = np.array([oracles.softmax(s, v) for s, v in zip(committee.scores, committee.voted, strict=True)])
     agree(weighted_mean(committee), each_prefix(committee, weights, oracles.average), 1e-9)
-    floor = 1e-6 * committee.expected_errors.max() or 1.0
-    inverse = 1 / np.maximum(committee.expected_errors, floor)
+    floor = 1e-6 * committee.expected_errors.max(axis=1, keepdims=True)
+    inverse = 1 / np.where(floor > 0, np.maximum(committee.expected_errors, floor), 1.0)
     agree(aggregation("inverse-error-mean")(committee), each_prefix(committee, inverse, oracles.average), 1e-9)
 
 

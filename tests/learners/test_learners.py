@@ -53,3 +53,18 @@ def test_a_base_is_kept_only_where_it_beats_a_constant():
     numbers = own_base(X, None, (3 * X[:, 1]).astype(float), fold, task="regression")
     assert numbers is not None
     assert np.abs(numbers.answers - 3 * X[:, 1]).mean() < 0.5
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_an_entity_that_was_never_asked_is_expected_to_be_like_the_others(name):
+    errors = ERRORS.copy()
+    errors[:, 2] = np.nan
+    expected = LEARNERS[name](0).fit(X, errors).predict(X[:20])
+    np.testing.assert_allclose(expected[:, 2], np.nanmean(errors), atol=1e-6)
+
+
+def test_whole_numbers_are_no_reason_to_round_a_base():
+    truth = np.round(10 * X[:, 0]).astype(int)
+    trial = own_base(X, None, truth, folds(np.arange(800), 3), task="regression")
+    assert trial is not None
+    assert min(trial.errors.values()) < 1.0

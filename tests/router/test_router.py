@@ -164,3 +164,29 @@ def test_calibration_moves_towards_the_truth_and_keeps_order():
     assert np.abs(calibrated - true).mean() < 0.7 * np.abs(squeezed - true).mean()
     order = np.argsort(squeezed[:, 0])
     assert (np.diff(calibrated[order, 0]) >= -1e-9).all()
+
+
+def test_a_query_alone_is_decided_as_in_company():
+    rng = np.random.default_rng(0)
+    n, classes = 500, 5
+    X, truth = rng.normal(size=(n, 3)), rng.integers(0, classes, n)
+    said = {f"answer_{j}": np.where(rng.random(n) < 0.45, truth, rng.integers(0, classes, n)) for j in range(5)}
+    table = {f"x_{i}": X[:, i] for i in range(3)} | said | {"truth": truth}
+    log = read_log(table, Columns(truth="truth", answers="answer_*", features="x_*"))
+    policy = fit_policy(log, learner="linear", committee="log-odds-vote", base="none", cv=3)
+    selection = policy.select(log.known, k=5)
+    together, _ = policy.combine(selection, log.answers, log.known).at(selection.k)
+    for i in range(0, n, 25):
+        alone = {name: values[i : i + 1] for name, values in log.known.items()}
+        one = policy.select(alone, k=5)
+        answers = Answers(log.answers.values[i : i + 1], log.answers.states[i : i + 1])
+        assert policy.combine(one, answers, alone).at(one.k)[0][0] == together[i]
+
+
+def test_one_answer_a_row_never_asks_for_a_committee_nobody_could_score():
+    table = synthetic.classification(300)
+    keep = np.random.default_rng(0).integers(0, 4, 300)
+    for j, name in enumerate(synthetic.FEES):
+        table[f"answer_{name}"] = np.where(keep == j, table[f"answer_{name}"], None)
+    policy = fit_policy(read_log(table, COLUMNS), learner="linear", base="none", cv=3)
+    assert (policy.select(synthetic.classification(50, seed=1), fee_weight=0.1).k == 1).all()

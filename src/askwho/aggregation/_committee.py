@@ -25,6 +25,7 @@ class Committee:
         said: what every entity of the panel answered.
         ranked_by: shape (n, |A|), the scores of all entities.
         expected_errors: shape (n, K), the members' expected errors, where something estimated them.
+        n_classes: how many answers can occur, where it is known; a single query shows but a few of them.
     """
 
     panel: Panel
@@ -32,15 +33,24 @@ class Committee:
     said: Answers
     ranked_by: Float[np.ndarray, "n a"]
     expected_errors: Float[np.ndarray, "n K"] | None = None
+    n_classes: int | None = None
 
     @classmethod
-    def of(cls, selection: Selection, answers: Answers, *, expected_errors: ArrayLike | None = None) -> "Committee":
+    def of(
+        cls,
+        selection: Selection,
+        answers: Answers,
+        *,
+        expected_errors: ArrayLike | None = None,
+        n_classes: int | None = None,
+    ) -> "Committee":
         """Return the members that a selection ranks, with their answers.
 
         Args:
             selection: whom to ask; all its ranks become members, also those beyond a query's own k.
             answers: what every entity of the panel said.
             expected_errors: shape (n, |A|), for the aggregations that weigh members by them.
+            n_classes: how many answers can occur; those of `answers`, unless said.
         """
         shape, why = (
             (len(selection), len(selection.panel)),
@@ -58,6 +68,7 @@ class Committee:
             said=answers,
             ranked_by=selection.scores,
             expected_errors=expected,
+            n_classes=n_classes,
         )
 
     @cached_property

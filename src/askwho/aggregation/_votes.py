@@ -59,9 +59,9 @@ def log_odds_vote(committee: Committee, *, ties: Ties = "rank", n_classes: int |
     Args:
         committee: with expected errors in [0, 1].
         ties: as in `vote`.
-        n_classes: among how many answers a wrong one is spread; all that were ever given, unless said.
+        n_classes: among how many answers a wrong one is spread; the committee's, or all that were given, unless said.
     """
-    count = max(2, len(committee.classes)) if n_classes is None else n_classes
+    count = n_classes or committee.n_classes or max(2, len(committee.classes))
     return vote(committee, log_odds_weights(committee, n_classes=count), ties=ties)
 
 

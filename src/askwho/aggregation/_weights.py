@@ -46,8 +46,8 @@ def inverse_error_weights(committee: Committee, *, margin: float = 1e-6) -> Floa
 
     Args:
         committee: with expected squared errors.
-        margin: expected errors below this share of the largest count as that much, so that no weight is infinite.
+        margin: an expected error below this share of its query's largest counts as that much: no weight is infinite.
     """
     errors = committee.known_errors()
-    floor = margin * float(errors.max()) or 1.0
-    return committee.voices(1.0 / np.maximum(errors, floor), silent=0.0)
+    floor = margin * errors.max(axis=1, keepdims=True)
+    return committee.voices(1.0 / np.where(floor > 0, np.maximum(errors, floor), 1.0), silent=0.0)

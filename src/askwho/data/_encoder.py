@@ -87,7 +87,7 @@ class FeatureEncoder:
         return np.hstack(blocks).astype(np.float32)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return the encoder as plain JSON and arrays."""
+        """Return the encoder as plain JSON and arrays of any shape."""
         plain = {
             "numbers": self.numbers,
             "flagged": list(self.flagged),

@@ -13,7 +13,7 @@ from askwho.answers import Answers, Cell, column
 from askwho.estimators._experts import Queries, Source, ask, consult, default_experts, named_experts
 from askwho.estimators._targets import Target
 from askwho.exceptions import InvalidInputError
-from askwho.learners import own_base
+from askwho.learners import each_fold, own_base
 from askwho.panel import Entity, Panel
 from askwho.policy import with_base
 
@@ -97,6 +97,7 @@ def own_or_given_base(
     joined = with_base(panel)
     if isinstance(base, str):
         check.one_of(base, "base", ["auto", "none"])
+        _check_two_classes_stay(log)
         trial = own_base(log.rows.array, None, log.plain_truth, log.fold, task=log.target.task, random_state=log.seed)
         if trial is None:
             return None, panel, said, fees
@@ -140,6 +141,19 @@ def gather(
         check.same_shape(table.values, "answers", (len(wanted), len(experts)), "one row for each row of `X`")
         values[:, -len(experts) :], states[:, -len(experts) :] = table.values, table.states
     return Answers(values, states)
+
+
+def _check_two_classes_stay(log: TrainingLog) -> None:
+    """Raise where holding out a fold would leave the base one class to learn."""
+    if log.target.task == "regression":
+        return
+    for seen, held in each_fold(log.fold):
+        left = np.unique(log.plain_truth[seen])
+        if len(left) < 2:
+            raise InvalidInputError(
+                f"`y` must hold two classes whichever fold is held out, got only {left[0]!s} without the "
+                f"{len(held)} rows of one: add rows of the rare classes, change `groups`, or set `base=None`."
+            )
 
 
 def _experts_panel(names: Sequence[str]) -> Panel:

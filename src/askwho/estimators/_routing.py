@@ -49,25 +49,23 @@ def fit_router(router: Router, X: np.ndarray, lesson: Lesson) -> Router:
     answered = np.sort((~np.isnan(lesson.errors)).sum(axis=1))[::-1]
     router.max_k = int(np.clip(answered[min(_FEWEST_ROWS, len(answered)) - 1], 1, router.max_k))
     while True:
-        with warnings.catch_warnings():
-            # Where no row tells of a committee of k the router's mean is empty: seen below, and mended.
-            warnings.filterwarnings("ignore", "Mean of empty slice", RuntimeWarning)
-            router.fit(
-                X,
-                errors=lesson.errors,
-                panel=lesson.panel,
-                answers=lesson.answers,
-                truth=lesson.truth,
-                fees=lesson.fees,
-                groups=lesson.groups,
-                task=lesson.task,
-            )
-        unknown = np.isnan(router.rows_.curves).any(axis=(0, 1))
-        if router.curve_.fallback_ is not None:
-            unknown |= np.isnan(router.curve_.fallback_)
-        if not unknown[1:].any():
-            return router
-        router.max_k = max(1, int(unknown.argmax()))
+        try:
+            with warnings.catch_warnings():
+                # Where no row tells of a committee of k, its mean error is one of nothing.
+                action = "error" if router.max_k > 1 else "ignore"
+                warnings.filterwarnings(action, "Mean of empty slice", RuntimeWarning)
+                return router.fit(
+                    X,
+                    errors=lesson.errors,
+                    panel=lesson.panel,
+                    answers=lesson.answers,
+                    truth=lesson.truth,
+                    fees=lesson.fees,
+                    groups=lesson.groups,
+                    task=lesson.task,
+                )
+        except RuntimeWarning:
+            router.max_k //= 2
 
 
 def verdicts(router: Router, selection: Selection, said: Answers, X: np.ndarray | None, target: Target) -> Verdicts:

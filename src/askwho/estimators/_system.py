@@ -1,7 +1,9 @@
 """The two-stage deferral system of the paper (Section 3), between scikit-learn's conventions and the router."""
 
+# ruff: noqa: ANN401 - by scikit-learn's contract the constructor takes anything, and `fit` says what is wrong with it
+
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -10,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askwho import _validation as check
 from askwho.aggregation import AGGREGATIONS
+from askwho.answers import Cell
 from askwho.costs import ERRORS, task_errors
 from askwho.estimators._experts import Queries, Source
 from askwho.estimators._fees import expert_fees
@@ -25,6 +28,9 @@ from askwho.selection import Selection
 
 _FLOATS = [np.float64, np.float32]
 
+# Not `Self`: the type checker of the tests does not take it.
+Fitted = TypeVar("Fitted", bound="TwoStage")
+
 
 class TwoStage(BaseEstimator, ABC):
     """What the classifier and the regressor share; the decisions are `router_`'s."""
@@ -34,15 +40,15 @@ class TwoStage(BaseEstimator, ABC):
     def __init__(
         self,
         *,
-        experts: Any = None,  # noqa: ANN401
-        fees: Any = None,  # noqa: ANN401
-        base: Any = "auto",  # noqa: ANN401
-        learner: str = "forest",
-        committee: str = "auto",
-        cv: int = 5,
-        fee_weight: float = 0.0,
-        error: Any = "auto",  # noqa: ANN401
-        random_state: Any = None,  # noqa: ANN401
+        experts: Any = None,
+        fees: Any = None,
+        base: Any = "auto",
+        learner: Any = "forest",
+        committee: Any = "auto",
+        cv: Any = 5,
+        fee_weight: Any = 0.0,
+        error: Any = "auto",
+        random_state: Any = None,
     ) -> None:
         self.experts = experts
         self.fees = fees
@@ -59,14 +65,14 @@ class TwoStage(BaseEstimator, ABC):
         """Learn what y is made of."""
 
     def fit(
-        self,
-        X: Any,  # noqa: ANN401
-        y: Any,  # noqa: ANN401
+        self: Fitted,
+        X: Any,
+        y: Any,
         *,
-        answers: Any = None,  # noqa: ANN401
-        fees: Any = None,  # noqa: ANN401
-        groups: Any = None,  # noqa: ANN401
-    ) -> Self:
+        answers: Any = None,
+        fees: Any = None,
+        groups: Any = None,
+    ) -> Fitted:
         """Learn whom to ask.
 
         Args:
@@ -89,23 +95,23 @@ class TwoStage(BaseEstimator, ABC):
         labels = truth if target.task == "classification" else None
         fold = training_folds(labels, grouped, len(known), count, seed=seed)
 
-        lesson = TrainingLog(Queries.of(X, known), truth, fold, target, seed)
+        log = TrainingLog(Queries.of(X, known), truth, fold, target, seed)
         if answers is None:
-            sources, experts, said = pool_answers(self.experts, lesson)
+            sources, experts, said = pool_answers(self.experts, log)
         else:
-            sources, (experts, said) = [], recorded_answers(answers, lesson)
+            sources, (experts, said) = [], recorded_answers(answers, log)
         charged = expert_fees(self.fees if fees is None else fees, experts, len(known))
-        base, panel, said, charged = own_or_given_base(self.base, experts, said, charged, lesson)
-        errors = task_errors(lesson.decoded(said), truth, panel=panel, error=error)
+        base, panel, said, charged = own_or_given_base(self.base, experts, said, charged, log)
+        errors = task_errors(log.decoded(said), truth, panel=panel, error=error)
         self.router_ = fit_router(
             Router(learner=self.learner, committee=self.committee, cv=count, random_state=seed),
             known,
-            Lesson(panel, errors, said, lesson.encoded_truth, charged, grouped, target.task),
+            Lesson(panel, errors, said, log.encoded_truth, charged, grouped, target.task),
         )
         self.base_: Source | None = base
         self.experts_: list[Source] = sources
         self.target_: Target = target
-        self.fallback_ = lesson.commonest
+        self.fallback_ = log.commonest
         return self
 
     @property
@@ -113,7 +119,7 @@ class TwoStage(BaseEstimator, ABC):
         """Who can be asked: the base first, where there is one, then the experts."""
         return self.router_.panel_
 
-    def select(self, X: Any, **target: Any) -> Selection:  # noqa: ANN401
+    def select(self, X: Any, **target: Any) -> Selection:
         """Return whom to ask about each query.
 
         Args:
@@ -123,7 +129,7 @@ class TwoStage(BaseEstimator, ABC):
         """
         return self._select(self._known(X), target)
 
-    def combine(self, selection: Selection, answers: Any, *, X: Any = None) -> np.ndarray:  # noqa: ANN401
+    def combine(self, selection: Selection, answers: Any, *, X: Any = None) -> np.ndarray:
         """Return what each committee decides, shape (n,).
 
         Args:
@@ -138,7 +144,7 @@ class TwoStage(BaseEstimator, ABC):
             raise InvalidInputError("`X` must be given: the base answers from it, or members are weighed by it.")
         return self._decide(selection, None if X is None else self._known(X), answers)
 
-    def predict(self, X: Any, *, answers: Any = None, **target: Any) -> np.ndarray:  # noqa: ANN401
+    def predict(self, X: Any, *, answers: Any = None, **target: Any) -> np.ndarray:
         """Return what the committees decide, shape (n,); each live expert sees only the rows it was chosen for.
 
         Args:
@@ -156,7 +162,7 @@ class TwoStage(BaseEstimator, ABC):
             )
         return self._decide(self._select(rows, target), rows, answers)
 
-    def _known(self, X: Any) -> Queries:  # noqa: ANN401
+    def _known(self, X: Any) -> Queries:
         check_is_fitted(self)
         checked: Any = validate_data(self, X, reset=False, dtype=_FLOATS)
         return Queries.of(X, checked)
@@ -166,7 +172,7 @@ class TwoStage(BaseEstimator, ABC):
             target = {**target, "fee_weight": self.fee_weight}
         return self.router_.select(rows.array, **target)
 
-    def _decide(self, selection: Selection, rows: Queries | None, answers: Any) -> np.ndarray:  # noqa: ANN401
+    def _decide(self, selection: Selection, rows: Queries | None, answers: Any) -> np.ndarray:
         members = selection.members
         sources = ([] if self.base_ is None else [self.base_]) + ([] if answers is not None else self.experts_)
         said = gather(sources, rows, members, recorded=answers, panel=self.panel_, target=self.target_)
@@ -180,10 +186,10 @@ class TwoStage(BaseEstimator, ABC):
                 alone = np.zeros_like(members)
                 alone[silent, 0] = True
                 own = gather([self.base_], rows, alone, recorded=None, panel=self.panel_, target=self.target_)
-                values[silent] = np.where(own.states[silent, 0] == 0, own.values[silent, 0], self.fallback_)
+                values[silent] = np.where(own.states[silent, 0] == Cell.ANSWERED, own.values[silent, 0], self.fallback_)
         return self.target_.decode(values)
 
-    def _validate(self, target: Target) -> Any:  # noqa: ANN401
+    def _validate(self, target: Target) -> Any:
         """Refuse what the constructor only stored; return the error."""
         check.one_of(self.learner, "learner", ["auto", *LEARNERS])
         ours = [name for name, entry in AGGREGATIONS.items() if entry.task == target.task]

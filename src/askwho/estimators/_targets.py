@@ -1,7 +1,7 @@
 """What is to be predicted, as the router takes it: labels by their number, or numbers as they are."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Shaped
@@ -11,6 +11,7 @@ from askwho.answers import Answers, Cell, column, family
 from askwho.exceptions import InvalidInputError
 
 
+@runtime_checkable
 class Target(Protocol):
     """The one place that knows whether answers are labels or numbers."""
 

@@ -54,14 +54,14 @@ class Resamples:
         return cls(np.vstack([np.ones(len(group)), times[:, group]]).astype(np.float64), task)
 
     def error(self, errors: Float[np.ndarray, "n s"]) -> Float[np.ndarray, "b s"]:
-        """Return the mean error of each setting in each resample, over the rows that can be scored."""
+        """Return the mean error of each setting in each resample, shape (draws + 1, settings), over scorable rows."""
         scored = ~np.isnan(errors)
         total, count = self.weights @ np.where(scored, errors, 0.0), self.weights @ scored
         mean = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
         return np.sqrt(mean) if self.task == "regression" else mean
 
     def mean(self, values: Float[np.ndarray, "n s"]) -> Float[np.ndarray, "b s"]:
-        """Return the mean of each column in each resample."""
+        """Return the mean of each column in each resample, shape (draws + 1, columns)."""
         return self.weights @ values / self.weights.sum(axis=1, keepdims=True)
 
 

@@ -67,7 +67,7 @@ class Held:
             router.panel_, order, np.ones(len(order), dtype=np.intp), -self.expected, np.array(self.fees)
         )
         expected = np.clip(self.expected, 0, 1) if self.log.task == "classification" else self.expected
-        members = Committee.of(chosen, self.answers, expected_errors=expected)
+        members = Committee.of(chosen, self.answers, expected_errors=expected, n_classes=router.n_classes_ or None)
         error = "zero-one" if self.log.task == "classification" else "squared"
         return prefix_errors(members, self.log.truth, combine=combine or router.committee_ or "majority", error=error)
 

@@ -43,7 +43,7 @@ def folds(groups: np.ndarray, count: int, *, random_state: int = 0) -> Int[np.nd
 
 
 def each_fold(fold: Int[np.ndarray, " n"]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the rows to learn from and the rows to predict, a fold at a time."""
+    """Yield the rows to learn from and the rows to predict, a fold at a time, each of shape (rows,)."""
     for each in np.unique(fold):
         yield np.flatnonzero(fold != each), np.flatnonzero(fold == each)
 

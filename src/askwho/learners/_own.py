@@ -51,6 +51,10 @@ def own_base(
     random_state: int = 0,
 ) -> Trial | None:
     """Return the best base that the features give, or None where none clearly beats a constant answer."""
+    if task == "regression":
+        truth = truth.astype(np.float64)
+    elif min(len(np.unique(truth[seen])) for seen, _ in each_fold(fold)) < 2:
+        return None
     words: Any = None
     if texts is not None and task == "classification" and len(np.unique(truth)) <= _MOST_TEXT_CLASSES:
         words = _WORDS.transform(texts)
@@ -58,17 +62,14 @@ def own_base(
     for name, inputs in _inputs(task, X, words).items():
         answers = np.empty_like(truth)
         for seen, held in each_fold(fold):
-            answers[held] = _make(name, random_state).fit(inputs[seen], truth[seen]).predict(inputs[held])
+            answers[held] = _fit(name, random_state, inputs[seen], truth[seen]).predict(inputs[held])
         trials[name] = (answers, _losses(answers, truth, task), inputs, name)
     best = min(trials, key=lambda name: trials[name][1].mean())
     answers, losses, inputs, _ = trials[best]
     gain = _losses(_constant(truth, fold, task), truth, task) - losses
-    if gain.mean() < 2 * gain.std() / np.sqrt(len(gain)):
+    if gain.mean() <= 2 * gain.std() / np.sqrt(len(gain)):
         return None
-    fitted = _make(best, random_state).fit(inputs, truth)
-    if best.startswith("forest"):
-        # Threads add the trees up in any order, and sums of floats depend on it: one thread repeats itself.
-        fitted.set_params(n_jobs=1)
+    fitted = _fit(best, random_state, inputs, truth)
     reads: Literal["features", "text"] = "text" if best == "words" else "features"
     return Trial(
         OwnBase(best, fitted, reads), answers, {name: float(trial[1].mean()) for name, trial in trials.items()}
@@ -80,6 +81,12 @@ def _inputs(task: str, X: np.ndarray, words: Any) -> dict[str, Any]:  # noqa: AN
         return {"ridge": X, "forest-regressor": X}
     named: dict[str, Any] = {"logistic": X, "forest-classifier": X}
     return named if words is None else named | {"words": words}
+
+
+def _fit(name: str, random_state: int, inputs: Any, truth: np.ndarray) -> Any:  # noqa: ANN401 - as in _make
+    fitted = _make(name, random_state).fit(inputs, truth)
+    # Threads add the trees up in any order, and sums of floats depend on it: one thread repeats itself.
+    return fitted.set_params(n_jobs=1) if name.startswith("forest") else fitted
 
 
 def _make(name: str, random_state: int) -> Any:  # noqa: ANN401 - any scikit-learn predictor

@@ -30,7 +30,8 @@ class Neighbours(_Scaled):
         """Learn from errors of shape (n, |A|), NaN where an entity was not asked."""
         self.asked_ = ~np.isnan(errors)
         self.errors_ = np.where(self.asked_, errors, 0.0)
-        self.means_ = self.errors_.sum(axis=0) / np.maximum(1, self.asked_.sum(axis=0))
+        asked = self.asked_.sum(axis=0)
+        self.means_ = np.where(asked > 0, self.errors_.sum(axis=0) / np.maximum(1, asked), np.nanmean(errors))
         self.seen_ = X
         self.index_ = NearestNeighbors(n_neighbors=min(self.neighbours, len(X))).fit(self._fit_scale(X))
         return self
@@ -57,6 +58,9 @@ class Linear(_Scaled):
         patterns, which = np.unique(asked, axis=1, return_inverse=True)
         for p in range(patterns.shape[1]):
             entities, rows = np.flatnonzero(which.ravel() == p), patterns[:, p]
+            if not rows.any():
+                self.weights_[:, entities] = np.append(np.zeros(X.shape[1]), np.nanmean(errors))[:, None]
+                continue
             design = np.hstack([scaled[rows], np.ones((rows.sum(), 1))])
             penalty = np.diag([self.penalty] * X.shape[1] + [1e-9])
             self.weights_[:, entities] = np.linalg.solve(

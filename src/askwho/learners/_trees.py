@@ -40,10 +40,15 @@ class Forest:
         return out
 
     def _one(self, X: np.ndarray, errors: np.ndarray, rows: np.ndarray, entities: np.ndarray) -> ExtraTreesRegressor:
+        # Of a handful of features a share would be one, drawn blindly: all are tried then.
+        share = 1.0 if X.shape[1] <= 5 else 0.4
         forest = ExtraTreesRegressor(
-            self.trees, min_samples_leaf=self.leaf, max_features=0.4, random_state=self.random_state, n_jobs=2
+            self.trees, min_samples_leaf=self.leaf, max_features=share, random_state=self.random_state, n_jobs=2
         )
         targets = errors[np.ix_(rows, entities)]
+        if not rows.any():
+            # Never asked on these rows: everybody's mean error is all there is to say.
+            rows, targets = np.arange(len(X)) < 1, np.full((1, len(entities)), np.nanmean(errors))
         forest.fit(X[rows], targets[:, 0] if len(entities) == 1 else targets)
         # Threads add the trees up in any order, and sums of floats depend on it: one thread repeats itself.
         return forest.set_params(n_jobs=1)
@@ -80,7 +85,11 @@ class Boosting:
         self.boosters_ = []
         for j in range(errors.shape[1]):
             rows = ~np.isnan(errors[:, j])
-            data = lightgbm.Dataset(X[rows], errors[rows, j])
+            if not rows.any():
+                # Never asked on these rows: everybody's mean error is all there is to say.
+                data = lightgbm.Dataset(X, np.full(len(X), np.nanmean(errors)))
+            else:
+                data = lightgbm.Dataset(X[rows], errors[rows, j])
             self.boosters_.append(lightgbm.train(options, data, num_boost_round=self.trees))
         return self
 

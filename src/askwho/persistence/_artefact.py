@@ -117,6 +117,7 @@ def _policy_state(policy: Policy) -> State:
         "learner": {"name": router.learner_name_, **learner.plain},
         "committee": router.committee_,
         "width": router.width_,
+        "n_classes": router.n_classes_,
         "encoder": encoder,
         "n_features": n_features,
         "base": None,
@@ -158,7 +159,7 @@ def _read_policy(state: State) -> Policy:
     panel = Panel(tuple(Entity(**entity) for entity in plain["panel"]))
     router = Router(learner=plain["learner"]["name"], committee=plain["committee"] or "auto")
     router.panel_, router.task_, router.width_ = panel, plain["task"], int(plain["width"])
-    router.n_features_ = int(plain["n_features"])
+    router.n_features_, router.n_classes_ = int(plain["n_features"]), int(plain["n_classes"])
     router.committee_, router.learner_name_ = plain["committee"], plain["learner"]["name"]
     router.trials_ = dict(plain["metrics"]["learners"])
     router.fees_, router.entity_errors_ = arrays["fees"], arrays["entity_errors"]

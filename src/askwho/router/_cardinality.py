@@ -20,6 +20,8 @@ class Curve:
         self.leaf = leaf
         self.random_state = random_state
 
+    fallback_: np.ndarray | None
+
     def fit(
         self,
         X: Float[np.ndarray, "n d"],
@@ -37,7 +39,12 @@ class Curve:
         known = np.flatnonzero(~np.isnan(targets).any(axis=1))
         if len(known) > _MOST_ROWS:
             known = np.random.default_rng(self.random_state).choice(known, _MOST_ROWS, replace=False)
-        self.fallback_ = np.nanmean(targets, axis=0) if len(known) < 50 else None
+        self.fallback_ = None
+        if len(known) < 50:
+            # Too few whole committees to learn from: their means, and never a size that no row could score.
+            scored = (~np.isnan(targets)).sum(axis=0)
+            total = np.where(np.isnan(targets), 0.0, targets).sum(axis=0)
+            self.fallback_ = np.divide(total, scored, out=np.full(len(total), np.inf), where=scored > 0)
         if self.fallback_ is None:
             self.forest_: Any = ExtraTreesRegressor(
                 self.trees, min_samples_leaf=self.leaf, max_features=0.5, random_state=self.random_state, n_jobs=2

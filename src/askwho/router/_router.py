@@ -107,7 +107,13 @@ class Router:
             raise InvalidInputError(
                 f"`X` must have {4 * self.cv} queries at the least for {self.cv} folds, got {len(known)}."
             )
+        unasked = np.isnan(observed).all(axis=0)
+        if unasked.any():
+            raise InvalidInputError(
+                f"`errors` must hold something of everybody, got nothing of {panel.names[int(unasked.argmax())]!r}."
+            )
         self.panel_ = panel
+        self.n_classes_ = 0 if answers is None else max(2, len(answers.encoded[1])) if task == "classification" else 0
         self.task_: Task = task
         charged = fees_table(fees, panel, len(known))
         # Fees that differ by query are known only after the call: decisions use each entity's mean.
@@ -116,7 +122,7 @@ class Router:
         self.n_features_ = known.shape[1]
         self.width_ = 1 if answers is None else min(self.max_k, len(panel))
         fold = folds(np.arange(len(known)) if groups is None else groups, self.cv, random_state=self.random_state)
-        score = _Scoring(panel, answers, truth, charged, self.fees_, task, observed)
+        score = _Scoring(panel, answers, truth, charged, self.fees_, task, observed, self.n_classes_)
 
         self.trials_: dict[str, float] = {}
         best: tuple[float, str, np.ndarray, Calibration] | None = None
@@ -218,7 +224,9 @@ class Router:
         states = np.where(selection.members, answers.states, np.int8(1))
         heard = Answers(answers.values, states.astype(np.int8))
         expected = None if X is None else self.expected_errors(X)
-        committee = Committee.of(selection, heard, expected_errors=_probabilities(expected, self.task_))
+        committee = Committee.of(
+            selection, heard, expected_errors=_probabilities(expected, self.task_), n_classes=self.n_classes_ or None
+        )
         return aggregation(self.committee_ or "majority")(committee)
 
     def fee_weight_for(self, *, budget: float | None = None, accuracy: float | None = None) -> float:
@@ -314,6 +322,7 @@ class _Scoring:
     fees: np.ndarray
     task: Task
     errors: np.ndarray
+    n_classes: int
 
     @property
     def budgets(self) -> np.ndarray:
@@ -325,7 +334,12 @@ class _Scoring:
         if self.answers is None or self.truth is None or committee is None:
             return in_order(self.errors, order)[:, :1]
         chosen = Selection(self.panel, order, np.ones(len(order), dtype=np.intp), -expected, np.array(self.charged))
-        members = Committee.of(chosen, self.answers, expected_errors=_probabilities(expected, self.task))
+        members = Committee.of(
+            chosen,
+            self.answers,
+            expected_errors=_probabilities(expected, self.task),
+            n_classes=self.n_classes or None,
+        )
         error = "zero-one" if self.task == "classification" else "squared"
         return prefix_errors(members, self.truth, combine=committee, error=error)
 

@@ -1,0 +1,179 @@
+"""Claim: a row of NumPy becomes a decision in at most 3 bare ONNX Runtime calls; a million rows in bounded memory.
+
+Fits a policy on a synthetic log of 10 classes and 10 experts, saves and loads it, then times one row: `Router.select`
+and the base's own answer against the same graphs called bare, in turn in one run. With ASKWHO_DESLIB_PYTHON set to a
+Python that has DESlib 0.3.7, its KNORA-E is timed on one row too. Then a million rows go through `askwho route`.
+
+    python benchmarks/decide.py --out benchmarks/results/decide.json
+"""
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from provenance import provenance
+
+from askwho.data import Columns, read_log, write_batches
+from askwho.persistence import load, save
+from askwho.policy import Policy, fit_policy
+
+SEED = 0
+CLASSES, EXPERTS, FEATURES = 10, 10, 16
+MILLION = 1_000_000
+
+KNORA = """
+import sys, time, statistics, numpy as np
+from deslib.des.knora_e import KNORAE
+from sklearn.tree import DecisionTreeClassifier
+data = np.load(sys.argv[1])
+X, y = data["X"], data["y"]
+pool = [DecisionTreeClassifier(max_depth=6, max_features=6, random_state=i).fit(X, y) for i in range(10)]
+knora = KNORAE(pool).fit(X, y)
+row = X[:1]
+knora.predict(row)
+times = []
+for _ in range(50):
+    start = time.perf_counter(); knora.predict(row); times.append(time.perf_counter() - start)
+print(statistics.median(times))
+"""
+
+
+def main() -> None:
+    """Time one row and a million, and write both down."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, help="where to write the JSON; printed alone if left out")
+    parser.add_argument("--rows", type=int, default=MILLION)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        table = log(4000)
+        columns = Columns(
+            truth="truth", answers="answer_*", features="x_*", fees={f"e{j}": 0.01 * (j + 1) for j in range(EXPERTS)}
+        )
+        save(fit_policy(read_log(table, columns), learner="forest", cv=3), place / "policy")
+        results: dict[str, Any] = {"one_row": one_row(load(place / "policy"), table, place)}
+        results["million_rows"] = many_rows(place, arguments.rows)
+    results["provenance"] = provenance(seed=SEED, libraries=("numpy", "scikit-learn", "onnxruntime", "askwho"))
+    text = json.dumps(results, indent=2) + "\n"
+    print(text, end="")
+    if arguments.out:
+        partial = arguments.out.with_suffix(".partial")
+        partial.write_text(text)
+        partial.replace(arguments.out)
+
+
+def log(n: int) -> dict[str, np.ndarray]:
+    """Columns of a log in which each expert knows some classes, told by the features."""
+    rng = np.random.default_rng(SEED)
+    centres = rng.normal(size=(CLASSES, FEATURES))
+    truth = rng.integers(0, CLASSES, n)
+    X = centres[truth] + rng.normal(scale=1.2, size=(n, FEATURES))
+    table: dict[str, np.ndarray] = {f"x_{i}": X[:, i] for i in range(FEATURES)} | {"truth": truth}
+    for j in range(EXPERTS):
+        knows = (truth + j) % CLASSES < 5
+        right = rng.random(n) < np.where(knows, 0.95, 0.2)
+        table[f"answer_e{j}"] = np.where(right, truth, rng.integers(0, CLASSES, n))
+    return table
+
+
+def one_row(policy: Policy, table: dict[str, np.ndarray], place: Path) -> dict[str, Any]:
+    """Microseconds of a decision with the base's answer, of the bare graphs, and of KNORA-E."""
+    router, base = policy.router, policy.base
+    row = policy.features({name: values[:1] for name, values in table.items()})
+    learner: Any = router.learner_
+    curve: Any = router.curve_.forest_
+    sessions = [(model.session, row) for model in learner.models]
+    sessions.append((curve.session, np.zeros((1, curve.session.get_inputs()[0].shape[1]), dtype=np.float32)))
+    if base is not None and hasattr(base.model, "model"):
+        sessions.append((base.model.model.session, row))
+
+    def decide() -> None:
+        router.select(row, fee_weight=0.5)
+        if base is not None:
+            base.predict(row, None)
+
+    def bare() -> None:
+        for session, feed in sessions:
+            session.run(None, {"X": feed})
+
+    ours, graphs = in_turn(400, decide, bare)
+    found: dict[str, Any] = {
+        "decision_microseconds": round(ours * 1e6, 1),
+        "bare_graphs_microseconds": round(graphs * 1e6, 1),
+        "ratio": round(ours / graphs, 2),
+        "graphs": len(sessions),
+        "base": None if base is None else base.name,
+    }
+    python = os.environ.get("ASKWHO_DESLIB_PYTHON")
+    if python is None:
+        found["knora_e"] = "skipped: ASKWHO_DESLIB_PYTHON is not set"
+        return found
+    X = np.column_stack([table[f"x_{i}"] for i in range(FEATURES)])
+    np.savez(place / "deslib.npz", X=X, y=table["truth"])
+    out = subprocess.run([python, "-c", KNORA, str(place / "deslib.npz")], capture_output=True, text=True, check=True)
+    seconds = float(out.stdout.strip().splitlines()[-1])
+    return found | {"knora_e_microseconds": round(seconds * 1e6, 1), "knora_e_ratio": round(seconds / ours, 1)}
+
+
+def many_rows(place: Path, rows: int) -> dict[str, Any]:
+    """Rows a second and peak memory of `askwho route`, in a process of its own."""
+    step = 50_000
+    rng = np.random.default_rng(SEED)
+    write_batches(
+        place / "queries.parquet",
+        (
+            {f"x_{i}": rng.normal(size=min(step, rows - start)) for i in range(FEATURES)}
+            for start in range(0, rows, step)
+        ),
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "askwho",
+        "route",
+        str(place / "policy"),
+        str(place / "queries.parquet"),
+        "--fee-weight",
+        "0.5",
+        "--out",
+        str(place / "routes.parquet"),
+        "--json",
+    ]
+    start = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True)
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return {
+        "rows": rows,
+        "seconds": round(seconds, 1),
+        "rows_per_second": round(rows / seconds),
+        "peak_megabytes": round(peak),
+    }
+
+
+def in_turn(repeats: int, *candidates: Callable[[], object]) -> list[float]:
+    """Median seconds of each candidate, timed in turn so that a busy machine slows all alike."""
+    times: list[list[float]] = [[] for _ in candidates]
+    for _ in range(30):
+        for candidate in candidates:
+            candidate()
+    for _ in range(repeats):
+        for candidate, seconds in zip(candidates, times, strict=True):
+            start = time.perf_counter()
+            candidate()
+            seconds.append(time.perf_counter() - start)
+    return [statistics.median(seconds) for seconds in times]
+
+
+if __name__ == "__main__":
+    main()
