@@ -10,7 +10,7 @@ ifneq ($(wildcard ../shared/data),)
 export ASKWHO_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test check bench bench-logs clean
 
 demo: $(VENV)/ready
 	$(BIN)/askwho demo
@@ -27,6 +27,10 @@ check: $(VENV)/ready
 
 bench: $(VENV)/ready
 	$(BIN)/python benchmarks/core.py --out benchmarks/results/core.json
+	$(BIN)/python benchmarks/decide.py --out benchmarks/results/decide.json
+
+bench-logs: $(VENV)/ready
+	$(BIN)/askwho reproduce logs --out benchmarks/results/logs
 
 # torch is installed by its exact version first: that spelling finds a CPU build where there is one.
 $(VENV)/ready: pyproject.toml constraints.txt

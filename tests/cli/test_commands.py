@@ -219,6 +219,8 @@ def test_a_broken_log_ends_in_one_clear_line_and_exit_2(name, tmp_path, capsys):
         (["fit", "LOG", *COLUMNS, "--learner", "magic", "--out", "OUT/p"], "`learner` must be one of"),
         (["fit", "LOG", *COLUMNS, "--base", "stranger", "--out", "OUT/p"], "`base` must be"),
         (["fit", "LOG", *COLUMNS, "--task", "magic", "--out", "OUT/p"], "`task` must be one of"),
+        (["reproduce", "magic"], "`name` must be one of"),
+        (["reproduce", "logs", "--data", "OUT"], "`data` must hold a folder of logs"),
         (["nonsense"], "No such command"),
         (["fit"], "Missing argument"),
     ],

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from askwho._validation import one_of
 from askwho.cli import _options as o
 from askwho.cli._demo import run_demo
 from askwho.data import describe, read_batches, read_log, read_table, write_batches, write_table
@@ -18,6 +19,7 @@ from askwho.evaluation import evaluate as evaluate_policy
 from askwho.exceptions import InvalidInputError
 from askwho.persistence import load, save
 from askwho.policy import fit_policy
+from askwho.reproduce.logs import run_logs
 from askwho.routes import combine_routes, make_routes
 
 app = typer.Typer(
@@ -211,6 +213,37 @@ def combine(
         "out": str(out),
     }
     _summary(summary, as_json=json_)
+
+
+@app.command()
+def reproduce(
+    name: Annotated[
+        str, typer.Argument(help="logs: every recorded log, askwho beside plain rivals.", show_default=False)
+    ],
+    data: Annotated[Path | None, typer.Option(envvar="ASKWHO_DATA", help="Where the data lies.")] = None,
+    out: Annotated[Path, typer.Option(help="A folder for the JSON, the table and the figure.")] = Path(
+        "askwho-results"
+    ),
+    only: Annotated[str | None, typer.Option(help="Some of the logs, separated by commas.")] = None,
+    seeds: Annotated[int, typer.Option(help="How many splits.")] = 3,
+    quick: Annotated[bool, typer.Option("--quick", help="One split of a thousand rows of each log.")] = False,
+) -> None:
+    """Run a study: every method on every log, at the same money, with intervals."""
+    one_of(name, "name", ["logs"])
+    if data is None or not (data / "logs").is_dir():
+        raise InvalidInputError(
+            f"`data` must hold a folder of logs, got {str(data) if data else 'nothing'}: set ASKWHO_DATA or --data."
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    run_logs(
+        data,
+        names=only.split(",") if only else None,
+        seeds=range(1) if quick else range(seeds),
+        rows=1000 if quick else None,
+        out=out,
+        progress=lambda line: _err.print(line, markup=False),
+    )
+    _out.print(f"logs.json, logs.md and logs.png in {out}", markup=False)
 
 
 @app.command()

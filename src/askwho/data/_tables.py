@@ -20,7 +20,7 @@ Table = dict[str, np.ndarray]
 
 
 def read_table(source: Any) -> Table:  # noqa: ANN401 - a path, a mapping, or a data frame of any library
-    """Return the columns of a Parquet or CSV file, of a data frame, or of a mapping."""
+    """Return the columns of a Parquet or CSV file, a data frame or a mapping, each of shape (rows,)."""
     if isinstance(source, str | Path):
         return _from_arrow(_read_file(Path(source)))
     if isinstance(source, pa.Table):
