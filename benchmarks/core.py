@@ -6,17 +6,14 @@ Ratios of medians over repeats taken in turn in one run. The loop is timed on a 
 """
 
 import argparse
-import json
 import math
-import statistics
-import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from provenance import provenance
+from measure import in_turn, provenance, write_down
 
 from askwho import Answers, Panel, Selection, metrics, select_top_k
 from askwho.selection import rank
@@ -37,12 +34,7 @@ def main() -> None:
         "top_k": top_k(arguments.repeats),
         "provenance": provenance(seed=SEED),
     }
-    text = json.dumps(results, indent=2) + "\n"
-    print(text, end="")
-    if arguments.out:
-        partial = arguments.out.with_suffix(".partial")
-        partial.write_text(text)
-        partial.replace(arguments.out)
+    write_down(results, arguments.out)
 
 
 def prefix_metrics(repeats: int) -> dict[str, object]:
@@ -191,19 +183,6 @@ def top_k(repeats: int) -> dict[str, object]:
         "argsort_seconds": round(slow, 4),
         "ratio": round(slow / fast, 2),
     }
-
-
-def in_turn(repeats: int, *candidates: Callable[[], object]) -> list[float]:
-    """Median seconds of each candidate, timed in turn so that a busy machine slows all alike."""
-    times: list[list[float]] = [[] for _ in candidates]
-    for candidate in candidates:
-        candidate()
-    for _ in range(repeats):
-        for candidate, seconds in zip(candidates, times, strict=True):
-            start = time.perf_counter()
-            candidate()
-            seconds.append(time.perf_counter() - start)
-    return [statistics.median(seconds) for seconds in times]
 
 
 if __name__ == "__main__":

@@ -8,20 +8,17 @@ Python that has DESlib 0.3.7, its KNORA-E is timed on one row too. Then a millio
 """
 
 import argparse
-import json
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from provenance import provenance
+from measure import in_turn, provenance, write_down
 
 from askwho.data import Columns, read_log, write_batches
 from askwho.persistence import load, save
@@ -64,12 +61,7 @@ def main() -> None:
         results: dict[str, Any] = {"one_row": one_row(load(place / "policy"), table, place)}
         results["million_rows"] = many_rows(place, arguments.rows)
     results["provenance"] = provenance(seed=SEED, libraries=("numpy", "scikit-learn", "onnxruntime", "askwho"))
-    text = json.dumps(results, indent=2) + "\n"
-    print(text, end="")
-    if arguments.out:
-        partial = arguments.out.with_suffix(".partial")
-        partial.write_text(text)
-        partial.replace(arguments.out)
+    write_down(results, arguments.out)
 
 
 def log(n: int) -> dict[str, np.ndarray]:
@@ -106,7 +98,7 @@ def one_row(policy: Policy, table: dict[str, np.ndarray], place: Path) -> dict[s
         for session, feed in sessions:
             session.run(None, {"X": feed})
 
-    ours, graphs = in_turn(400, decide, bare)
+    ours, graphs = in_turn(400, decide, bare, warm=30)
     found: dict[str, Any] = {
         "decision_microseconds": round(ours * 1e6, 1),
         "bare_graphs_microseconds": round(graphs * 1e6, 1),
@@ -159,20 +151,6 @@ def many_rows(place: Path, rows: int) -> dict[str, Any]:
         "rows_per_second": round(rows / seconds),
         "peak_megabytes": round(peak),
     }
-
-
-def in_turn(repeats: int, *candidates: Callable[[], object]) -> list[float]:
-    """Median seconds of each candidate, timed in turn so that a busy machine slows all alike."""
-    times: list[list[float]] = [[] for _ in candidates]
-    for _ in range(30):
-        for candidate in candidates:
-            candidate()
-    for _ in range(repeats):
-        for candidate, seconds in zip(candidates, times, strict=True):
-            start = time.perf_counter()
-            candidate()
-            seconds.append(time.perf_counter() - start)
-    return [statistics.median(seconds) for seconds in times]
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def read_table(source: Any) -> Table:  # noqa: ANN401 - a path, a mapping, or a 
 
 
 def read_batches(path: Path, *, rows: int = 1 << 16) -> Iterator[Table]:
-    """Yield the columns of a file a batch at a time, each column of shape (rows,), so that any file fits into memory."""
+    """Yield the columns of a file a batch at a time, each of shape (rows,), so that any file fits into memory."""
     with _reading(path):
         if _is_csv(path):
             with pa_csv.open_csv(path, **_csv_options(path)) as reader:

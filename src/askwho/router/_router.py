@@ -269,7 +269,7 @@ class Router:
         prices = price_grid(self.fees_, expected)
         orders = [rank(-(expected + price * self.fees_))[:, : self.width_] for price in prices]
         errors = [score.prefix(expected, order, self.committee_) for order in orders]
-        taught = slice(0, None, 3)
+        taught = slice(0, None, 4)
         sizes = np.empty((len(prices), len(X)), dtype=np.intp)
         for seen, held in each_fold(fold):
             curve = Curve(random_state=self.random_state).fit(
@@ -300,7 +300,7 @@ class Router:
             self.progress(line)
 
 
-def price_grid(fees: Float[np.ndarray, " a"], expected: FloatTable, count: int = 22) -> Float[np.ndarray, " p"]:
+def price_grid(fees: Float[np.ndarray, " a"], expected: FloatTable, count: int = 31) -> Float[np.ndarray, " p"]:
     """Return prices λ from 0 to where money alone decides, shape (count,)."""
     paid = fees[fees > 0]
     if not paid.size:

@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float, Int
 from askwho.evaluation import Point, table_of
 from askwho.frontier import Frontier
 
-SCORED = 0.9
-"""A setting that can be scored on a smaller share of rows is left out: its mean is one of other rows."""
+SCORED = 0.5
+"""A setting that can be scored on a smaller share of rows is left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,27 +23,38 @@ class Priced:
     Args:
         errors: shape (n, settings), NaN where a decision cannot be scored.
         fees: shape (n, settings).
+        means: mean fee and mean error of every setting, each (settings,).
         frontier: the hull.
     """
 
     errors: Float[np.ndarray, "n s"]
     fees: Float[np.ndarray, "n s"]
+    means: tuple[Float[np.ndarray, " s"], Float[np.ndarray, " s"]]
     frontier: Frontier
 
     @classmethod
-    def of(cls, points: Sequence[Point], *, rows: Bool[np.ndarray, " n"] | None = None) -> "Priced":
-        """Return the settings that can be scored, with the hull of all rows or of some."""
+    def of(
+        cls, points: Sequence[Point], *, fallback: Point | None = None, rows: Bool[np.ndarray, " n"] | None = None
+    ) -> "Priced":
+        """Return the settings that can be scored, with the hull of all rows or of some.
+
+        Args:
+            points: the settings.
+            fallback: stands in, with its error and fee, where a decision cannot be scored. Else a method would gain by
+                asking those who were not asked about hard queries.
+            rows: shape (n,), the rows to take means over; all, unless said.
+        """
         errors, fees = table_of(points)
         share = (~np.isnan(errors)).mean(axis=0)
         keep = share >= min(SCORED, float(share.max()))
         errors, fees = errors[:, keep], fees[:, keep]
         chosen = np.ones(len(errors), dtype=bool) if rows is None else rows
-        return cls(errors, fees, Frontier.of(*_means(errors[chosen], fees[chosen])))
-
-    @property
-    def means(self) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, " s"]]:
-        """Mean fee and mean error of every setting, over the rows that can be scored."""
-        return _means(self.errors, self.fees)
+        missing, filled, paid = np.isnan(errors), errors, fees
+        if fallback is not None:
+            filled = np.where(missing, fallback.errors[:, None], errors)
+            paid = np.where(missing, fallback.fees[:, None], fees)
+        means = _means(filled[chosen], paid[chosen])
+        return cls(errors, fees, means, Frontier.of(*means))
 
     def rows_at(self, budget: float) -> Float[np.ndarray, " n"] | None:
         """Return each row's expected error of the mixture that a mean fee of `budget` buys; None below the cheapest."""
@@ -149,16 +160,18 @@ def at_budgets(priced: Priced, budgets: Float[np.ndarray, " b"]) -> list[np.ndar
 
 
 def at_budgets_blind(
-    points: Sequence[Point], budgets: Float[np.ndarray, " b"], half: Bool[np.ndarray, " n"]
+    points: Sequence[Point], fallback: Point, budgets: Float[np.ndarray, " b"], half: Bool[np.ndarray, " n"]
 ) -> list[np.ndarray | None]:
     """Return the same with settings chosen on the other half of the rows: many settings are no advantage.
 
     Args:
         points: the method's settings.
+        fallback: as in `Priced.of`.
         budgets: shape (b,).
         half: shape (n,), true for one half; groups stay whole.
     """
-    first, second = Priced.of(points, rows=~half), Priced.of(points, rows=half)
+    first = Priced.of(points, fallback=fallback, rows=~half)
+    second = Priced.of(points, fallback=fallback, rows=half)
     out: list[np.ndarray | None] = []
     for budget in budgets:
         here, there = first.rows_at(float(budget)), second.rows_at(float(budget))

@@ -4,6 +4,7 @@ import os
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
@@ -40,7 +41,7 @@ def _point(split: Split, method: str) -> list[Point]:
         raise SkippedError(f"{PYTHON} is not set (see benchmarks/deslib/requirements.txt)")
     if not Path(python).exists() or not SCRIPT.is_file():
         raise SkippedError(f"{python} or {SCRIPT} is not there")
-    scaler = StandardScaler().fit(split.X_train)
+    scaler: Any = StandardScaler().fit(split.X_train)
     with tempfile.TemporaryDirectory() as folder:
         given, said = Path(folder) / "given.npz", Path(folder) / "said.npz"
         np.savez(

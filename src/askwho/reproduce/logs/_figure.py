@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
-# Against which everything else is grey: ours in strong colours, single settings as marks.
+# Ours in strong colours and thick lines, above the rest.
 _STRONG = {"askwho": "#c1121f", "askwho (no base)": "#f4978e"}
+_PALETTE = (
+    *("#1f77b4", "#2ca02c", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22", "#17becf", "#aec7e8", "#98df8a"),
+    *("#c5b0d5", "#c49c94", "#dbdb8d", "#9edae5", "#393b79", "#637939", "#8c6d31", "#3182bd", "#e6550d", "#31a354"),
+)
 
 
 def draw(study: Mapping[str, Any], path: Path) -> str | None:
@@ -39,6 +43,7 @@ def draw(study: Mapping[str, Any], path: Path) -> str | None:
         fontsize=8,
         frameon=False,
     )
+    figure.suptitle(f"Hulls of fee and error on test rows, seed {study['seeds'][0]}; dotted: the best single entity")
     figure.savefig(path, dpi=110)
     return None
 
@@ -52,7 +57,7 @@ def _panel(axis: Any, name: str, log: Mapping[str, Any], styles: Mapping[str, An
         hull = np.array(row["hulls"][0], dtype=float)
         axis.plot(np.maximum(hull[:, 0], edge), hull[:, 1], label=method, **styles[method])
     axis.axhline(log["best_single"]["error"], color="black", linewidth=0.6, linestyle=":")
-    shown = [row["hulls"][0] for method, row in log["methods"].items() if not row["needs_truth"]]
+    shown = [row["hulls"][0] for row in log["methods"].values() if not row["needs_truth"]]
     lowest = min(point[1] for hull in shown for point in hull)
     # Weak methods would press the interesting part flat: the axis ends a little above the best single entity.
     top = log["best_single"]["error"] + 0.6 * (log["best_single"]["error"] - lowest)
@@ -65,13 +70,12 @@ def _panel(axis: Any, name: str, log: Mapping[str, Any], styles: Mapping[str, An
 
 
 def _styles(names: list[str]) -> dict[str, dict[str, Any]]:
-    palette = [f"C{i}" for i in (0, 1, 2, 4, 5, 6, 8, 9)]
     marks = "osv^<>DPX*hpd"
     styles: dict[str, dict[str, Any]] = {}
     for i, name in enumerate(names):
         strong = name in _STRONG
         styles[name] = {
-            "color": _STRONG.get(name, palette[i % len(palette)]),
+            "color": _STRONG.get(name, _PALETTE[i % len(_PALETTE)]),
             "linewidth": 2.4 if strong else 1.0,
             "marker": "." if strong else marks[i % len(marks)],
             "markersize": 4 if strong else 4.5,

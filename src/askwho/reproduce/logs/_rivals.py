@@ -1,9 +1,10 @@
 """Every method of the study by name: askwho, its rivals, and what needs the truth."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from askwho.evaluation import Held, Point, adaptive_points, fixed_points
-from askwho.policy import fit_policy
+from askwho.policy import Policy, fit_policy
 from askwho.reproduce.logs import _cascade, _committees, _deslib, _routers, _stacking
 from askwho.reproduce.logs._committees import SkippedError
 from askwho.reproduce.logs._split import Split
@@ -14,18 +15,27 @@ Method = Callable[[Split], list[Point]]
 
 def askwho(split: Split) -> list[Point]:
     """Askwho as it comes: fixed k and k(x), at all its prices."""
-    return _policy_points(split, "auto")
+    return _points(_with_base(split), split)
 
 
 def askwho_without_base(split: Split) -> list[Point]:
     """Askwho without a base of its own: it only chooses among the log's entities."""
     if split.train.truth is None:
         raise SkippedError("a log of grades trains no base: the same as askwho")
-    return _policy_points(split, "none")
+    policy = _with_base(split)
+    if policy.base is not None:
+        policy = fit_policy(split.train, base="none", random_state=split.seed)
+    return _points(policy, split)
 
 
-def _policy_points(split: Split, base: str) -> list[Point]:
-    held = Held(fit_policy(split.train, base=base, random_state=split.seed), split.test)
+@lru_cache(maxsize=1)
+def _with_base(split: Split) -> Policy:
+    """Askwho's policy; kept for the method after it, which is the same where no base was worth having."""
+    return fit_policy(split.train, random_state=split.seed)
+
+
+def _points(policy: Policy, split: Split) -> list[Point]:
+    held = Held(policy, split.test)
     return [*fixed_points(held), *adaptive_points(held)]
 
 

@@ -16,6 +16,7 @@ from askwho.data import Columns, DecisionLog, FeatureEncoder, read_log
 from askwho.exceptions import InvalidInputError
 from askwho.learners import folds
 
+_NEARLY_ALL = 0.95
 # The JSON of this log says it in words only: its nulls are outputs without a letter, except this entity's.
 _NOT_ASKED = {"mmlu_pro_llms": ("DeepSeek-Coder-V2",)}
 
@@ -43,7 +44,7 @@ def load_log(data: Path, name: str, *, rows: int | None = None) -> DecisionLog:
 
 def _columns(described: Mapping[str, Any], present: list[str]) -> Columns:
     features = [pattern for pattern in (described["features"], "group" if "group" in present else None) if pattern]
-    nulls = described["nulls"]
+    nulls: Any = described["nulls"]
     if nulls == "none":
         nulls = "not-asked"
     if described["name"] in _NOT_ASKED:
@@ -101,13 +102,29 @@ class Split:
 
     @cached_property
     def entity_errors(self) -> Float[np.ndarray, " a"]:
-        """Each entity's mean error in training, shape (|A|,)."""
-        return np.nanmean(self.train.errors, axis=0)
+        """Each entity's mean error in training, shape (|A|,), as if all had been asked about the same queries.
+
+        Somebody who was asked about easy queries only is no better for it: what counts is the difference from the mean
+        of those who were asked about nearly everything.
+        """
+        errors = self.train.errors
+        known = np.where(self.train.asked, errors, 0.0)[:, self._usual]
+        common = known.sum(axis=1, keepdims=True) / np.maximum(
+            1, self.train.asked[:, self._usual].sum(axis=1, keepdims=True)
+        )
+        means = np.nanmean(errors - common, axis=0) + common.mean()
+        return np.clip(means, 0.0, 1.0 if self.classes else None)
+
+    @cached_property
+    def _usual(self) -> Int[np.ndarray, " u"]:
+        """The entities that were asked about nearly everything in training; the most asked, where none was."""
+        share = self.train.asked.mean(axis=0)
+        return np.flatnonzero(share >= min(_NEARLY_ALL, float(share.max())))
 
     @property
     def best(self) -> int:
-        """The entity with the least error in training."""
-        return int(self.entity_errors.argmin())
+        """The entity with the least error in training, of those who were asked about nearly everything."""
+        return int(self._usual[self.entity_errors[self._usual].argmin()])
 
     @property
     def cheapest(self) -> int:
@@ -134,7 +151,7 @@ class Split:
 
     def truths(self, log: DecisionLog) -> Int[np.ndarray, " n"]:
         """Return the truth as indices into `labels`, shape (n,)."""
-        return np.searchsorted(self.labels, log.truth)
+        return np.searchsorted(self.labels, np.asarray(log.truth))
 
     def everyone(self, log: DecisionLog) -> Float[np.ndarray, " n"]:
         """Return what asking everybody charged, shape (n,); whoever was not asked charged nothing."""

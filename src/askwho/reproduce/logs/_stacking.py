@@ -101,7 +101,8 @@ def _linear(split: Split, inputs: np.ndarray, truths: np.ndarray, strength: floa
 
 def _boosted(split: Split, inputs: np.ndarray, truths: np.ndarray, rounds: float) -> Any:  # noqa: ANN401
     # No early stopping: its own validation split fails where a class has one row.
-    return HistGradientBoostingClassifier(
+    make: Any = HistGradientBoostingClassifier
+    return make(
         learning_rate=0.1,
         max_iter=int(rounds),
         max_leaf_nodes=15,
@@ -141,8 +142,8 @@ def _numbers(log: DecisionLog) -> tuple[Float[np.ndarray, "n a"], Float[np.ndarr
     if log.answers is None:
         raise SkippedError("the log has no answers")
     values = np.where(log.answers.states == Cell.ANSWERED, log.answers.values, np.nan)
-    nobody = np.isnan(values).all(axis=1)
-    middle = np.nanmedian(np.where(nobody[:, None], 0.0, values), axis=1)
+    nobody = np.isnan(values).all(axis=1, keepdims=True)
+    middle = np.nanmedian(np.where(nobody, 0.0, values), axis=1)
     return np.where(np.isnan(values), middle[:, None], values), middle
 
 
@@ -150,9 +151,8 @@ def _boosted_numbers(split: Split) -> Float[np.ndarray, " m"]:
     """Trees cannot follow a line: they learn what to add to the median of the answers."""
     _needs_truth(split)
     (train, middle), (test, base) = _numbers(split.train), _numbers(split.test)
-    model = HistGradientBoostingRegressor(
-        learning_rate=0.05, max_iter=150, max_leaf_nodes=15, early_stopping=True, random_state=split.seed
-    )
+    make: Any = HistGradientBoostingRegressor
+    model = make(learning_rate=0.05, max_iter=150, max_leaf_nodes=15, early_stopping=True, random_state=split.seed)
     inputs = np.hstack([train - middle[:, None], middle[:, None], split.X_train])
     model.fit(inputs, _truths(split) - middle)
     return base + model.predict(np.hstack([test - base[:, None], base[:, None], split.X_test]))

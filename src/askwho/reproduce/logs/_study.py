@@ -12,7 +12,7 @@ from askwho.data import DecisionLog
 from askwho.evaluation import Point
 from askwho.frontier import area, stated_budgets
 from askwho.learners import folds
-from askwho.reproduce.logs._committees import SkippedError
+from askwho.reproduce.logs._committees import SkippedError, best_single
 from askwho.reproduce.logs._compare import Bootstrap, Priced, Tally, at_budgets, at_budgets_blind, compare
 from askwho.reproduce.logs._provenance import provenance
 from askwho.reproduce.logs._report import write
@@ -80,15 +80,19 @@ def study_log(log: DecisionLog, seeds: Sequence[int], methods: Mapping[str, Meth
     fees = [_fee(split) for split in splits]
     budgets = [stated_budgets(split.price, float(split.price[split.best])) for split in splits]
     bootstrap = Bootstrap.of([split.test.groups for split in splits])
-    priced = {name: [Priced.of(points) for points in each.points] for name, each in known.items()}
+    fallback = [best_single(split)[0] for split in splits]
+    priced = {
+        name: [Priced.of(points, fallback=single) for points, single in zip(each.points, fallback, strict=True)]
+        for name, each in known.items()
+    }
     seen = {name: [at_budgets(*pair) for pair in zip(priced[name], budgets, strict=True)] for name in known}
     halves = [folds(split.test.groups, 2, random_state=split.seed) == 0 for split in splits]
     blind = {
-        name: [at_budgets_blind(*three) for three in zip(each.points, budgets, halves, strict=True)]
+        name: [at_budgets_blind(*four) for four in zip(each.points, fallback, budgets, halves, strict=True)]
         for name, each in known.items()
     }
     # What to beat at the best single entity's fee is that entity, in the same unit as everything else.
-    singles = [float(np.nanmean(split.test.errors[:, split.best])) for split in splits]
+    singles = [float(Priced.of([point]).means[1][0]) for point in fallback]
     pairs = [(ours, rival) for ours in OURS if ours in known for rival in known if rival not in (ours, *NEEDS_TRUTH)]
     return {
         "task": log.task,

@@ -1,12 +1,17 @@
-"""Where a result came from: commit, versions, hardware, command."""
+"""What every benchmark shares: fair timing, where a result came from, and how it is written down."""
 
+import json
 import os
 import platform
 import shlex
+import statistics
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 
@@ -21,6 +26,30 @@ def provenance(*, seed: int, libraries: tuple[str, ...] = ("numpy", "scipy", "as
         "hardware": {"machine": platform.machine(), "cores": os.cpu_count(), "processor": _processor()},
         "command": shlex.join(["python", *_relative(sys.argv)]),
     }
+
+
+def in_turn(repeats: int, *candidates: Callable[[], object], warm: int = 1) -> list[float]:
+    """Median seconds of each candidate, timed in turn so that a busy machine slows all alike."""
+    times: list[list[float]] = [[] for _ in candidates]
+    for _ in range(warm):
+        for candidate in candidates:
+            candidate()
+    for _ in range(repeats):
+        for candidate, seconds in zip(candidates, times, strict=True):
+            start = time.perf_counter()
+            candidate()
+            seconds.append(time.perf_counter() - start)
+    return [statistics.median(seconds) for seconds in times]
+
+
+def write_down(results: dict[str, Any], out: Path | None) -> None:
+    """Print the results as JSON, and write them to `out` whole or not at all."""
+    text = json.dumps(results, indent=2) + "\n"
+    print(text, end="")
+    if out is not None:
+        partial = out.with_suffix(".partial")
+        partial.write_text(text)
+        partial.replace(out)
 
 
 def _git(*arguments: str) -> str:
