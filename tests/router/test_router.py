@@ -190,3 +190,25 @@ def test_one_answer_a_row_never_asks_for_a_committee_nobody_could_score():
         table[f"answer_{name}"] = np.where(keep == j, table[f"answer_{name}"], None)
     policy = fit_policy(read_log(table, COLUMNS), learner="linear", base="none", cv=3)
     assert (policy.select(synthetic.classification(50, seed=1), fee_weight=0.1).k == 1).all()
+
+
+def test_fees_that_differ_by_query_are_foreseen_from_the_features_and_charged_as_they_were(tmp_path):
+    table = synthetic.classification(900)
+    # Long queries (x_1 > 0) cost ten times as much at "both"; everybody else charges the same always.
+    for name, fee in synthetic.FEES.items():
+        table[f"fee_{name}"] = np.full(900, fee)
+    table["fee_both"] = np.where(table["x_1"] > 0, 1.0, 0.1)
+    columns = Columns(truth="truth", answers="answer_*", features="x_*", fees="fee_*")
+    policy = fit_policy(read_log(table, columns), learner="linear", base="none", cv=3)
+    new = synthetic.classification(400, seed=1)
+    selection = policy.select(new, fee_weight=0.5)
+    both = policy.panel.index("both")
+    asked = selection.members[:, both]
+    assert asked[new["x_1"] < -0.3].mean() > asked[new["x_1"] > 0.3].mean() + 0.3
+    foreseen = selection.fees[:, both]
+    assert foreseen[new["x_1"] < -0.3].mean() < 0.5 * foreseen[new["x_1"] > 0.3].mean()
+
+    from askwho.persistence import load, save  # noqa: PLC0415
+
+    save(policy, tmp_path / "policy")
+    np.testing.assert_allclose(load(tmp_path / "policy").select(new, fee_weight=0.5).fees, selection.fees)

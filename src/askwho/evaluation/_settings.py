@@ -56,7 +56,12 @@ class Held:
     def ranked(self, price: float) -> np.ndarray:
         """The order at a price, shape (n, K)."""
         router = self.policy.router
-        return rank(-(self.expected + price * router.fees_))[:, : router.width_]
+        return rank(-(self.expected + price * self.foreseen))[:, : router.width_]
+
+    @cached_property
+    def foreseen(self) -> Float[np.ndarray, "n a"]:
+        """What everybody is expected to charge, shape (n, |A|)."""
+        return self.policy.router.expected_fees(self.X)
 
     def prefix(self, order: np.ndarray, combine: str | None = None) -> Float[np.ndarray, "n K"]:
         """Committee errors of every k, shape (n, K)."""
@@ -82,7 +87,7 @@ def adaptive_points(held: Held) -> list[Point]:
     for price in router.rows_.prices:
         order = held.ranked(float(price))
         curve = router.curve_.predict(held.X.astype(np.float32), held.expected, order)
-        planned = np.cumsum(in_order(np.broadcast_to(router.fees_, held.expected.shape), order), axis=1)
+        planned = np.cumsum(in_order(held.foreseen, order), axis=1)
         size = best_k(curve, planned, float(price))
         points.append(_at(held, order, size, {"fee_weight": float(price)}))
     return points

@@ -50,6 +50,13 @@ class Linear(_Scaled):
         self.random_state = random_state
         self.penalty = penalty
 
+    @classmethod
+    def of(cls, *, weights: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> "Linear":
+        """Return a fitted model from its parts: weights (d + 1, |A|), the features' means and deviations (d,)."""
+        made = cls()
+        made.weights_, made.mean_, made.deviation_ = weights, mean, deviation
+        return made
+
     def fit(self, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"]) -> "Linear":
         """Learn from errors of shape (n, |A|), NaN where an entity was not asked."""
         scaled = self._fit_scale(np.asarray(X, dtype=np.float64))

@@ -23,6 +23,7 @@ from safetensors.numpy import save as save_arrays
 
 from askwho.data import Columns, FeatureEncoder
 from askwho.exceptions import InvalidInputError
+from askwho.learners import Linear
 from askwho.panel import Entity, Panel
 from askwho.persistence._parts import State, base_state, learner_state, read_base, read_learner
 from askwho.persistence._trees import TreeModel, forest_trees, graph
@@ -140,6 +141,10 @@ def _policy_state(policy: Policy) -> State:
         "rows.fees": router.rows_.fees.astype(np.float32),
         "rows.sizes": router.rows_.sizes.astype(np.int16),
     }
+    if router.fee_learner_ is not None:
+        arrays |= {
+            f"fee.{name}": array for name, array in learner_state(router.fee_learner_, n_features).arrays.items()
+        }
     graphs = dict(learner.graphs)
     if router.curve_.fallback_ is None:
         width = n_features + 2 * len(policy.panel) - (len(policy.panel) - router.width_) + min(3, router.width_)
@@ -170,6 +175,8 @@ def _read_policy(state: State) -> Policy:
         arrays["rows.fees"].astype(np.float64),
         arrays["rows.sizes"].astype(np.intp),
     )
+    fee = _under(arrays, "fee")
+    router.fee_learner_ = Linear.of(**fee) if fee else None
     router.learner_ = read_learner(State(plain["learner"], _under(arrays, "learner"), state.graphs), len(panel))
     router.curve_ = Curve()
     router.curve_.fallback_ = arrays.get("curve.fallback")

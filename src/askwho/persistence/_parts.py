@@ -75,9 +75,7 @@ def read_learner(state: State, size: int) -> Learner:
         models = [TreeModel(state.graphs[f"learner-{i}"]) for i in range(len(entities))]
         return GraphLearner(entities, models, size)
     if kind == "linear":
-        linear = Linear()
-        linear.weights_, linear.mean_, linear.deviation_ = (state.arrays[n] for n in ("weights", "mean", "deviation"))
-        return linear
+        return Linear.of(**{name: state.arrays[name] for name in ("weights", "mean", "deviation")})
     if kind == "neighbours":
         learner = Neighbours(neighbours=int(state.plain["neighbours"]), prior=float(state.plain["prior"]))
         return learner.fit(state.arrays["seen"], state.arrays["errors"])

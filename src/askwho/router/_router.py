@@ -14,7 +14,7 @@ from askwho.aggregation import Committee, Verdicts, aggregation
 from askwho.answers import Answers
 from askwho.exceptions import InvalidInputError
 from askwho.frontier import Frontier, area, stated_budgets
-from askwho.learners import LEARNERS, Learner, candidates, cross_fit, each_fold, folds
+from askwho.learners import LEARNERS, Learner, Linear, candidates, cross_fit, each_fold, folds
 from askwho.metrics import prefix_errors
 from askwho.panel import Panel
 from askwho.router._calibration import Calibration
@@ -116,13 +116,18 @@ class Router:
         self.n_classes_ = 0 if answers is None else max(2, len(answers.encoded[1])) if task == "classification" else 0
         self.task_: Task = task
         charged = fees_table(fees, panel, len(known))
-        # Fees that differ by query are known only after the call: decisions use each entity's mean.
+        # Fees that differ by query are known only after the call: decisions use what the features lead to expect.
         self.fees_ = np.array(charged[0]) if (charged == charged[0]).all() else charged.mean(axis=0)
         self.entity_errors_ = np.nanmean(observed, axis=0)
         self.n_features_ = known.shape[1]
         self.width_ = 1 if answers is None else min(self.max_k, len(panel))
         fold = folds(np.arange(len(known)) if groups is None else groups, self.cv, random_state=self.random_state)
-        score = _Scoring(panel, answers, truth, charged, self.fees_, task, observed, self.n_classes_)
+        self.fee_learner_: Linear | None = None
+        foreseen = np.broadcast_to(self.fees_, charged.shape)
+        if not (charged == charged[0]).all():
+            foreseen = np.maximum(cross_fit(Linear, known, charged, fold), 0.0)
+            self.fee_learner_ = Linear().fit(known, charged)
+        score = _Scoring(panel, answers, truth, charged, self.fees_, foreseen, task, observed, self.n_classes_)
 
         self.trials_: dict[str, float] = {}
         best: tuple[float, str, np.ndarray, Calibration] | None = None
@@ -146,6 +151,12 @@ class Router:
     def expected_errors(self, X: ArrayLike) -> FloatTable:
         """Return each entity's expected error, shape (n, |A|)."""
         return self._expected(self._known(X))
+
+    def expected_fees(self, known: Float[np.ndarray, "n d"]) -> FloatTable:
+        """Return what each entity is expected to charge, shape (n, |A|): its fee, or what the features foretell."""
+        if self.fee_learner_ is None:
+            return np.broadcast_to(self.fees_, (len(known), len(self.fees_)))
+        return np.maximum(self.fee_learner_.predict(known), 0.0)
 
     def select(
         self,
@@ -192,7 +203,7 @@ class Router:
         rate = check.finite_number(0.0 if fee_weight is None else fee_weight, "fee_weight", minimum=0.0)
         known = self._known(X)
         expected = self._expected(known)
-        price = self.fees_ if fees is None else fees_table(fees, self.panel_, 1)[0]
+        price = self.expected_fees(known) if fees is None else fees_table(fees, self.panel_, len(known))
         costs = expected + rate * price
         width = self.width_
         if available is not None:
@@ -210,8 +221,8 @@ class Router:
             curve = self.curve_.predict(known, expected, order)
             if width < self.width_:
                 curve[:, width:] = np.inf
-            size = best_k(curve, price[order].cumsum(axis=1), rate)
-        return Selection(self.panel_, order, size, -costs, np.broadcast_to(price, costs.shape))
+            size = best_k(curve, in_order(price, order).cumsum(axis=1), rate)
+        return Selection(self.panel_, order, size, -costs, price)
 
     def combine(self, selection: Selection, answers: Answers, *, X: ArrayLike | None = None) -> Verdicts:
         """Return what each committee decides, by the aggregation that validation chose.
@@ -267,7 +278,7 @@ class Router:
 
     def _learn_curve(self, score: "_Scoring", X: np.ndarray, expected: np.ndarray, fold: np.ndarray) -> Rows:
         prices = price_grid(self.fees_, expected)
-        orders = [rank(-(expected + price * self.fees_))[:, : self.width_] for price in prices]
+        orders = [rank(-(expected + price * score.foreseen))[:, : self.width_] for price in prices]
         errors = [score.prefix(expected, order, self.committee_) for order in orders]
         taught = slice(0, None, 4)
         sizes = np.empty((len(prices), len(X)), dtype=np.intp)
@@ -276,7 +287,7 @@ class Router:
                 X[seen], expected[seen], [order[seen] for order in orders[taught]], [e[seen] for e in errors[taught]]
             )
             for p, (price, order) in enumerate(zip(prices, orders, strict=True)):
-                planned = np.cumsum(self.fees_[order[held]], axis=1)
+                planned = np.cumsum(in_order(score.foreseen[held], order[held]), axis=1)
                 sizes[p, held] = best_k(curve.predict(X[held], expected[held], order[held]), planned, float(price))
         self.curve_ = Curve(random_state=self.random_state).fit(X, expected, orders[taught], errors[taught])
         got = [in_order(e, size[:, None] - 1)[:, 0] for e, size in zip(errors, sizes, strict=True)]
@@ -320,6 +331,7 @@ class _Scoring:
     truth: np.ndarray | None
     charged: np.ndarray
     fees: np.ndarray
+    foreseen: np.ndarray
     task: Task
     errors: np.ndarray
     n_classes: int
@@ -348,7 +360,7 @@ class _Scoring:
         fees: list[float] = []
         errors: list[float] = []
         for price in price_grid(self.fees, expected, 9):
-            order = rank(-(expected + price * self.fees))[:, :width]
+            order = rank(-(expected + price * self.foreseen))[:, :width]
             per_k = self.prefix(expected, order, committee)
             paid = np.cumsum(in_order(self.charged, order), axis=1)
             for k in range(per_k.shape[1]):

@@ -101,7 +101,7 @@ def _logistic_gain(X: np.ndarray, gains: np.ndarray, queries: np.ndarray, _: int
     if better.all() or not better.any():
         return np.zeros(len(queries))
     scaler = StandardScaler().fit(X)
-    model = LogisticRegression(C=0.1, max_iter=2000, tol=1e-3).fit(scaler.transform(X), better)
+    model = LogisticRegression(C=0.1, max_iter=2000).fit(scaler.transform(X), better)
     return model.predict_proba(scaler.transform(queries))[:, 1]
 
 

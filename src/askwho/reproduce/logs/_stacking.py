@@ -96,7 +96,7 @@ def _tuned(split: Split, train: Any, test: Any, fit: Fit, grid: Sequence[float])
 def _linear(split: Split, inputs: np.ndarray, truths: np.ndarray, strength: float) -> Any:  # noqa: ANN401
     if not split.classes:
         return Ridge(10 / strength).fit(inputs, truths)
-    return _quietly(LogisticRegression(C=strength, max_iter=300, tol=1e-3), inputs, truths)
+    return _quietly(LogisticRegression(C=strength, max_iter=300), inputs, truths)
 
 
 def _boosted(split: Split, inputs: np.ndarray, truths: np.ndarray, rounds: float) -> Any:  # noqa: ANN401
@@ -113,7 +113,7 @@ def _boosted(split: Split, inputs: np.ndarray, truths: np.ndarray, rounds: float
 
 
 def _words(_: Split, inputs: sparse.csr_matrix, truths: np.ndarray, strength: float) -> Any:  # noqa: ANN401
-    return _quietly(LogisticRegression(C=strength, max_iter=60, tol=1e-3), inputs, truths)
+    return _quietly(LogisticRegression(C=strength, max_iter=100), inputs, truths)
 
 
 def _quietly(model: Any, inputs: Any, truths: np.ndarray) -> Any:  # noqa: ANN401
