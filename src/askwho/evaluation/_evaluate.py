@@ -65,16 +65,16 @@ def headline(points: Sequence[Point], single: Point, resamples: Resamples) -> di
     """Return what the frontier of `points` saves against one entity, each figure with its interval."""
     frontiers = hulls(points, resamples)
     errors, fees = table_of([single])
-    error, fee = resamples.error(errors)[:, 0], resamples.mean(fees)[:, 0]
-    match = _each(frontiers, lambda f, b: f.fee_for(error[b]))
+    loss, fee = resamples.loss(errors)[:, 0], resamples.mean(fees)[:, 0]
+    match = _each(frontiers, lambda f, b: f.fee_for(loss[b]))
     at_fee = _each(frontiers, lambda f, b: f.error_at(max(fee[b], f.fees[0])))
     return {
-        **_both("best_single_error", error),
+        **_both("best_single_error", resamples.shown(loss)),
         **_both("best_single_fee", fee),
         **_both("fee_to_match_best_single", match),
         **_both("fee_saved", 1 - np.divide(match, fee, out=np.full(fee.shape, np.nan), where=fee > 0)),
-        **_both("error_at_best_single_fee", at_fee),
-        **_both("best_error", _each(frontiers, lambda f, _: float(f.errors[-1]))),
+        **_both("error_at_best_single_fee", resamples.shown(at_fee)),
+        **_both("best_error", resamples.shown(_each(frontiers, lambda f, _: float(f.errors[-1])))),
         **_both("best_error_fee", _each(frontiers, lambda f, _: float(f.fees[-1]))),
     }
 

@@ -54,11 +54,18 @@ class Resamples:
         return cls(np.vstack([np.ones(len(group)), times[:, group]]).astype(np.float64), task)
 
     def error(self, errors: Float[np.ndarray, "n s"]) -> Float[np.ndarray, "b s"]:
-        """Return the mean error of each setting in each resample, shape (draws + 1, settings), over scorable rows."""
+        """Return the error of each setting in each resample, shape (draws + 1, settings), over scorable rows."""
+        return self.shown(self.loss(errors))
+
+    def shown(self, loss: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+        """Return a mean loss as it is shown, of the same shape: its root for regression."""
+        return np.sqrt(loss) if self.task == "regression" else loss
+
+    def loss(self, errors: Float[np.ndarray, "n s"]) -> Float[np.ndarray, "b s"]:
+        """Return the mean loss of each setting in each resample, shape (draws + 1, settings), over scorable rows."""
         scored = ~np.isnan(errors)
         total, count = self.weights @ np.where(scored, errors, 0.0), self.weights @ scored
-        mean = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
-        return np.sqrt(mean) if self.task == "regression" else mean
+        return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
     def mean(self, values: Float[np.ndarray, "n s"]) -> Float[np.ndarray, "b s"]:
         """Return the mean of each column in each resample, shape (draws + 1, columns)."""
@@ -71,12 +78,15 @@ def table_of(points: Sequence[Point]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def hulls(points: Sequence[Point], resamples: Resamples) -> list[Frontier]:
-    """Return the frontier of the sample, then that of each resample."""
+    """Return the frontier of mean losses of the sample, then that of each resample.
+
+    Mixing two settings mixes their losses: for regression the hull is one of squared errors, and roots come after.
+    """
     errors, fees = table_of(points)
     scored = ~np.isnan(errors)
     # A fee counts on the rows that can be scored: else a setting could look cheap by rows nobody can judge.
     paid = (resamples.weights @ np.where(scored, fees, 0.0)) / np.maximum(resamples.weights @ scored, 1e-12)
-    means = resamples.error(errors)
+    means = resamples.loss(errors)
     keep = ~np.isnan(means).any(axis=0)
     return [Frontier.of(x[keep], y[keep]) for x, y in zip(paid, means, strict=True)]
 

@@ -118,7 +118,6 @@ class Router:
         charged = fees_table(fees, panel, len(known))
         # Fees that differ by query are known only after the call: decisions use what the features lead to expect.
         self.fees_ = np.array(charged[0]) if (charged == charged[0]).all() else charged.mean(axis=0)
-        self.entity_errors_ = np.nanmean(observed, axis=0)
         self.n_features_ = known.shape[1]
         self.width_ = 1 if answers is None else min(self.max_k, len(panel))
         fold = folds(np.arange(len(known)) if groups is None else groups, self.cv, random_state=self.random_state)
@@ -143,6 +142,8 @@ class Router:
                 best = (self.trials_[name], name, expected, calibration)
         assert best is not None  # noqa: S101 - there is always a candidate
         _, self.learner_name_, expected, self.calibration_ = best
+        # Where an entity was not asked its expected error stands in: else it would be judged on other rows than others.
+        self.entity_errors_ = np.where(np.isnan(observed), expected, observed).mean(axis=0)
         self.committee_ = self._choose_committee(score, expected, answers)
         self.rows_ = self._learn_curve(score, known, expected, fold)
         self.learner_: Learner = LEARNERS[self.learner_name_](self.random_state).fit(known, observed)
