@@ -1500,3 +1500,16 @@ def test_a_scale_that_divides_by_nothing_is_refused(normalization):
         lambda: cardinality_surrogate(torch.zeros(1, 2), torch.zeros(1, 2), normalization=normalization),
         "`normalization` must be 'shift' or a finite number",
     )
+
+
+def test_unknown_set_losses_need_a_mask_and_a_mask_must_leave_one():
+    torch = pytest.importorskip("torch")
+    from askwho.losses import cardinality_surrogate  # noqa: PLC0415
+
+    scores, losses = torch.zeros(1, 2), torch.tensor([[0.1, NAN]])
+    refuses(lambda: cardinality_surrogate(scores, losses), "`set_losses` must be finite: pass `mask=`")
+    nobody = torch.zeros(1, 2, dtype=torch.bool)
+    refuses(
+        lambda: cardinality_surrogate(scores, losses, normalization=1.0, mask=nobody),
+        "`mask` must be true once in every row",
+    )
