@@ -15,6 +15,7 @@ WITHOUT = {
     "torch": ["tests/aggregation", "tests/metrics", "tests/theory/test_cascades.py", "tests/theory/test_bayes.py"],
     "pandas": ["tests/aggregation", "tests/metrics", "tests/losses/test_deferral.py"],
     "lightgbm": ["tests/router", "tests/test_frontier.py"],
+    "matplotlib": ["tests/reproduce"],
 }
 BASICS = ["tests/test_panel.py", "tests/test_answers.py", "tests/test_costs.py", "tests/test_selection.py"]
 

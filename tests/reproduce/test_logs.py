@@ -272,7 +272,7 @@ def test_a_run_writes_its_files(data, name, tmp_path, monkeypatch):
 def test_the_figure_has_bytes_or_a_hint(data, tmp_path):
     run_logs(data, names=["classes"], seeds=(0,), out=tmp_path, methods={"best single": METHODS["best single"]})
     page = (tmp_path / "logs.md").read_text()
-    assert (tmp_path / "logs.png").exists() or "pip install matplotlib" in page
+    assert (tmp_path / "logs.png").exists() or "pip install 'askwho[plot]'" in page
 
 
 def test_a_wrong_name_and_an_empty_folder_are_refused(data, tmp_path):

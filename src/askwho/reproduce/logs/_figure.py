@@ -20,7 +20,7 @@ def draw(study: Mapping[str, Any], path: Path) -> str | None:
     try:
         figure_module: Any = importlib.import_module("matplotlib.figure")
     except ImportError:
-        return "The figure needs matplotlib: pip install matplotlib"
+        return "The figure needs matplotlib: pip install 'askwho[plot]'"
     logs = study["logs"]
     columns = min(3, len(logs))
     lines = -(-(len(logs) + 1) // columns) if columns > 1 else len(logs) + 1
