@@ -1,13 +1,15 @@
 """Claim: a row of NumPy becomes a decision in at most 3 bare ONNX Runtime calls; a million rows in bounded memory.
 
-Fits a policy on a synthetic log of 10 classes and 10 experts, saves and loads it, then times one row: `Router.select`
-and the base's own answer against the same graphs called bare, in turn in one run. With ASKWHO_DESLIB_PYTHON set to a
-Python that has DESlib 0.3.7, its KNORA-E is timed on one row too. Then a million rows go through `askwho route`.
+Fits a policy on the answers of ten models to digits, saves and loads it, then times one row: `Router.select` and the
+base's own answer against the same graphs called bare, in turn in one run. With ASKWHO_DESLIB_PYTHON set to a Python
+that has DESlib 0.3.7, its KNORA-E is timed on one row of the same pool too. Then a million rows of a synthetic log of
+10 classes and 10 experts go through `askwho route`.
 
     python benchmarks/decide.py --out benchmarks/results/decide.json
 """
 
 import argparse
+import json
 import os
 import resource
 import subprocess
@@ -18,31 +20,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from digits_pool import mixed_pool
 from measure import in_turn, provenance, write_down
 
 from askwho.data import Columns, read_log, write_batches
 from askwho.persistence import load, save
-from askwho.policy import Policy, fit_policy
+from askwho.policy import fit_policy
 
 SEED = 0
 CLASSES, EXPERTS, FEATURES = 10, 10, 16
 MILLION = 1_000_000
-
-KNORA = """
-import sys, time, statistics, numpy as np
-from deslib.des.knora_e import KNORAE
-from sklearn.tree import DecisionTreeClassifier
-data = np.load(sys.argv[1])
-X, y = data["X"], data["y"]
-pool = [DecisionTreeClassifier(max_depth=6, max_features=6, random_state=i).fit(X, y) for i in range(10)]
-knora = KNORAE(pool).fit(X, y)
-row = X[:1]
-knora.predict(row)
-times = []
-for _ in range(50):
-    start = time.perf_counter(); knora.predict(row); times.append(time.perf_counter() - start)
-print(statistics.median(times))
-"""
 
 
 def main() -> None:
@@ -58,7 +45,7 @@ def main() -> None:
             truth="truth", answers="answer_*", features="x_*", fees={f"e{j}": 0.01 * (j + 1) for j in range(EXPERTS)}
         )
         save(fit_policy(read_log(table, columns), learner="forest", cv=3), place / "policy")
-        results: dict[str, Any] = {"one_row": one_row(load(place / "policy"), table, place)}
+        results: dict[str, Any] = {"one_row": one_row(place)}
         results["million_rows"] = many_rows(place, arguments.rows)
     results["provenance"] = provenance(seed=SEED, libraries=("numpy", "scikit-learn", "onnxruntime", "askwho"))
     write_down(results, arguments.out)
@@ -78,8 +65,19 @@ def log(n: int) -> dict[str, np.ndarray]:
     return table
 
 
-def one_row(policy: Policy, table: dict[str, np.ndarray], place: Path) -> dict[str, Any]:
-    """Microseconds of a decision with the base's answer, of the bare graphs, and of KNORA-E."""
+def one_row(place: Path) -> dict[str, Any]:
+    """Microseconds of a decision with the base's answer, of the bare graphs, and of KNORA-E, on digits and ten models.
+
+    KNORA-E asks every member of its pool before it decides; the pool's own share is timed beside it.
+    """
+    pool, X, y = mixed_pool(SEED)
+    table: dict[str, np.ndarray] = {f"x_{i}": X[:, i] for i in range(X.shape[1])} | {"truth": y}
+    table |= {f"answer_m{j}": member.predict(X) for j, member in enumerate(pool)}
+    columns = Columns(
+        truth="truth", answers="answer_*", features="x_*", fees={f"m{j}": 0.01 * (j + 1) for j in range(len(pool))}
+    )
+    save(fit_policy(read_log(table, columns), learner="forest"), place / "digits")
+    policy = load(place / "digits")
     router, base = policy.router, policy.base
     row = policy.features({name: values[:1] for name, values in table.items()})
     learner: Any = router.learner_
@@ -110,11 +108,14 @@ def one_row(policy: Policy, table: dict[str, np.ndarray], place: Path) -> dict[s
     if python is None:
         found["knora_e"] = "skipped: ASKWHO_DESLIB_PYTHON is not set"
         return found
-    X = np.column_stack([table[f"x_{i}"] for i in range(FEATURES)])
-    np.savez(place / "deslib.npz", X=X, y=table["truth"])
-    out = subprocess.run([python, "-c", KNORA, str(place / "deslib.npz")], capture_output=True, text=True, check=True)
-    seconds = float(out.stdout.strip().splitlines()[-1])
-    return found | {"knora_e_microseconds": round(seconds * 1e6, 1), "knora_e_ratio": round(seconds / ours, 1)}
+    script = Path(__file__).parent / "deslib" / "one_row.py"
+    out = subprocess.run([python, str(script), str(SEED)], capture_output=True, text=True, check=True)
+    seconds: dict[str, float] = json.loads(out.stdout.strip().splitlines()[-1])
+    return found | {
+        "knora_e_microseconds": round(seconds["knora_e"] * 1e6, 1),
+        "knora_e_pool_alone_microseconds": round(seconds["pool"] * 1e6, 1),
+        "knora_e_ratio": round(seconds["knora_e"] / ours, 1),
+    }
 
 
 def many_rows(place: Path, rows: int) -> dict[str, Any]:

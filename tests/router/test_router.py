@@ -155,6 +155,15 @@ def test_rows_of_a_group_never_teach_themselves():
     assert min(p["error"] for p in router.validated_) > 0.4
 
 
+def test_calibration_of_few_rows_is_that_of_many():
+    rng = np.random.default_rng(0)
+    raw = rng.random((500, 3))
+    calibration = Calibration.fit(raw, (rng.random((500, 3)) < raw**2).astype(float))
+    queries = np.concatenate([rng.uniform(-0.5, 1.5, (60, 3)), raw[:3]])
+    few = np.concatenate([calibration.apply(queries[i : i + 7]) for i in range(0, len(queries), 7)])
+    np.testing.assert_allclose(few, calibration.apply(queries), atol=1e-9)
+
+
 def test_calibration_moves_towards_the_truth_and_keeps_order():
     rng = np.random.default_rng(0)
     true = rng.uniform(0.1, 0.9, (4000, 1))

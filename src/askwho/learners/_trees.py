@@ -12,7 +12,7 @@ from askwho.exceptions import missing_dependency
 class Forest:
     """Extremely randomised trees: one forest for all entities, or one each where answers are missing."""
 
-    def __init__(self, random_state: int = 0, *, trees: int = 200, leaf: int = 5) -> None:
+    def __init__(self, random_state: int = 0, *, trees: int = 100, leaf: int = 5) -> None:
         self.random_state = random_state
         self.trees = trees
         self.leaf = leaf
