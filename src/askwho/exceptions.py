@@ -9,6 +9,10 @@ class InvalidInputError(AskwhoError, ValueError):
     """An argument, a table or a file that cannot be used; the message says what was expected and what to do."""
 
 
+class DivergedError(AskwhoError):
+    """A training whose loss is no longer a finite number; the message says where, and what to change."""
+
+
 class MissingDependencyError(AskwhoError, ImportError):
     """An optional dependency that is not installed; the message holds the command that installs it."""
 

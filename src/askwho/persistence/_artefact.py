@@ -4,10 +4,8 @@ Files carry a piece of their checksum in their names, and the manifest, which na
 save that is killed leaves the old policy, and one that ends leaves the new.
 """
 
-import contextlib
 import hashlib
 import json
-import os
 import platform
 import re
 from collections.abc import Mapping
@@ -21,6 +19,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
+from askwho._files import write_atomically
 from askwho.data import Columns, FeatureEncoder
 from askwho.exceptions import InvalidInputError
 from askwho.learners import Linear
@@ -90,21 +89,6 @@ def load(folder: str | Path) -> Policy:
         return _read_policy(state)
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: {type(error).__name__} {error}.") from None
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-        raise
 
 
 def _policy_state(policy: Policy) -> State:

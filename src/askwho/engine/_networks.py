@@ -1,0 +1,143 @@
+"""Networks: perceptrons by the dozen, trained as one; small residual networks; and any module at all."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from askwho.exceptions import InvalidInputError
+
+
+class Network(nn.Module):
+    """What the engine trains: `members` models side by side, (b, ...) or (members, b, ...) in, (members, b, m) out.
+
+    Where there are several members every parameter has them as its first axis, so that each can keep its own best
+    weights.
+    """
+
+    members: int = 1
+
+
+class Mlp(Network):
+    """Perceptrons side by side, one for each seed; without hidden layers they are linear.
+
+    A member starts and learns as it would alone: members share nothing but the batches.
+
+    Args:
+        n_inputs: d.
+        n_outputs: m.
+        hidden: the widths of the hidden layers.
+        seeds: one a member.
+    """
+
+    def __init__(
+        self, n_inputs: int, n_outputs: int, *, hidden: Sequence[int] = (64, 64), seeds: Sequence[int] = (0,)
+    ) -> None:
+        super().__init__()
+        self.members = len(seeds)
+        layers = list(pairwise((n_inputs, *hidden, n_outputs)))
+        made = [[_uniform(*layer, generator) for layer in layers] for generator in map(_generator, seeds)]
+        self.weights = nn.ParameterList(torch.stack([m[i][0] for m in made]) for i in range(len(layers)))
+        self.biases = nn.ParameterList(torch.stack([m[i][1] for m in made]) for i in range(len(layers)))
+
+    def forward(self, inputs: Tensor) -> Float[Tensor, "members b m"]:
+        """Return scores, shape (members, b, m)."""
+        x = inputs.expand(self.members, *inputs.shape[-2:])
+        last = len(self.weights) - 1
+        for i, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            x = torch.baddbmm(bias.unsqueeze(1), x, weight)
+            if i < last:
+                x = torch.relu(x)
+        return x
+
+
+class Alone(Network):
+    """Any module, as one member: (b, ...) in, (1, b, m) out.
+
+    Args:
+        module: (b, ...) in, (b, m) out.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, inputs: Tensor) -> Float[Tensor, "1 b m"]:
+        """Return scores, shape (1, b, m)."""
+        return self.module(inputs).unsqueeze(0)
+
+
+def resnet(depth: int, n_outputs: int, *, width: int = 64, seed: int = 0) -> nn.Module:
+    """Return a residual network for 32×32 colour images, given as images (b, 3, 32, 32) or as rows (b, 3072).
+
+    As in the original, depth counts the layers that have weights: a 3×3 convolution, two for each basic block, and
+    the last linear one, so depth = 2·blocks + 2. ResNet-4 is one block at full resolution and `width` channels;
+    each further block halves the resolution and doubles the channels. ResNet-10 has four.
+
+    Args:
+        depth: 4, 6, 8 or 10.
+        n_outputs: m.
+        width: channels of the first block.
+        seed: of the weights it starts from.
+
+    References:
+        He, Zhang, Ren, Sun. Deep residual learning for image recognition. CVPR 2016.
+    """
+    if depth not in (4, 6, 8, 10):
+        raise InvalidInputError(f"`depth` must be 4, 6, 8 or 10 (two for each block, and two), got {depth!r}.")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        widths = [width * 2**i for i in range((depth - 2) // 2)]
+        blocks = [_Block(a, b, stride=1 if i == 0 else 2) for i, (a, b) in enumerate(pairwise([width, *widths]))]
+        return nn.Sequential(
+            _Images(),
+            nn.Conv2d(3, width, 3, padding=1, bias=False),
+            nn.BatchNorm2d(width),
+            nn.ReLU(),
+            *blocks,
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(widths[-1], n_outputs),
+        )
+
+
+class _Images(nn.Module):
+    """Rows of 3072 numbers as images; images as they are."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return inputs.reshape(inputs.shape[0], 3, 32, 32)
+
+
+class _Block(nn.Module):
+    """Two 3×3 convolutions and a way around them."""
+
+    def __init__(self, n_inputs: int, n_outputs: int, *, stride: int) -> None:
+        super().__init__()
+        self.body = nn.Sequential(
+            nn.Conv2d(n_inputs, n_outputs, 3, stride=stride, padding=1, bias=False),
+            nn.BatchNorm2d(n_outputs),
+            nn.ReLU(),
+            nn.Conv2d(n_outputs, n_outputs, 3, padding=1, bias=False),
+            nn.BatchNorm2d(n_outputs),
+        )
+        self.around = (
+            nn.Identity()
+            if stride == 1 and n_inputs == n_outputs
+            else nn.Sequential(nn.Conv2d(n_inputs, n_outputs, 1, stride=stride, bias=False), nn.BatchNorm2d(n_outputs))
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(self.body(x) + self.around(x))
+
+
+def _generator(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def _uniform(n_inputs: int, n_outputs: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Weights and bias of one layer, as `torch.nn.Linear` starts them."""
+    bound = n_inputs**-0.5
+    weight = torch.empty(n_inputs, n_outputs).uniform_(-bound, bound, generator=generator)
+    return weight, torch.empty(n_outputs).uniform_(-bound, bound, generator=generator)

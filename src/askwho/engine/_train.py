@@ -1,0 +1,259 @@
+"""The training loop: data stays on the device, batches are indices, every member keeps its best weights."""
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from askwho import _validation as check
+from askwho.engine._checkpoint import Checkpoint, fingerprint, restore, store
+from askwho.engine._networks import Network
+from askwho.exceptions import DivergedError, InvalidInputError
+
+Loss = Callable[..., Tensor]
+"""Scores (members, b, m) and targets, each (members, b, ...), to unreduced losses (members, b)."""
+Precision = Literal["auto", "float32", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class Training:
+    """How to train.
+
+    Args:
+        epochs: how many times every row is seen.
+        batch: how many rows a step.
+        rate: the learning rate; or one for each member.
+        weight_decay: decoupled, as in AdamW; 0 is Adam.
+        schedule: `"cosine"`, down to 0 over the epochs, or `"constant"`.
+        patience: stop after so many epochs in which no member got better on held-out rows; None never does.
+        precision: of the network's own arithmetic; `"auto"` is bfloat16 on CUDA, and float32 elsewhere.
+    """
+
+    epochs: int = 100
+    batch: int = 256
+    rate: float | tuple[float, ...] = 1e-3
+    weight_decay: float = 0.0
+    schedule: Literal["cosine", "constant"] = "cosine"
+    patience: int | None = None
+    precision: Precision = "auto"
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch", "patience"):
+            value = getattr(self, name)
+            if name == "patience" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise InvalidInputError(f"`{name}` must be a whole number of at least 1, got {value!r}.")
+        for rate in self.rate if isinstance(self.rate, tuple) else (self.rate,):
+            if check.finite_number(rate, "rate", minimum=0.0) == 0:
+                raise InvalidInputError("`rate` must be above 0, got 0: nothing would be learned.")
+        check.finite_number(self.weight_decay, "weight_decay", minimum=0.0)
+        check.one_of(self.schedule, "schedule", ["cosine", "constant"])
+        check.one_of(self.precision, "precision", ["auto", "float32", "bfloat16"])
+
+    def share(self, epoch: int) -> float:
+        """Return what is left of the learning rate in an epoch."""
+        return 1.0 if self.schedule == "constant" else 0.5 * (1 + math.cos(math.pi * epoch / self.epochs))
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """How training went, for each member.
+
+    Args:
+        held: mean loss on held-out rows after each epoch, shape (epochs, members).
+        best_epoch: the epoch whose weights were kept, shape (members,), from 0.
+        best: the loss there, shape (members,).
+    """
+
+    held: Float[Tensor, "epochs members"]
+    best_epoch: Int[Tensor, " members"]
+    best: Float[Tensor, " members"]
+
+
+def pick_device(device: str | None = None) -> torch.device:
+    """Return the device asked for, or CUDA where there is one, else the CPU."""
+    return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+
+def train(
+    network: Network,
+    inputs: Tensor,
+    targets: Sequence[Tensor],
+    loss: Loss,
+    *,
+    rows: Tensor,
+    held: Tensor,
+    training: Training | None = None,
+    random_state: int = 0,
+    device: str | None = None,
+    checkpoint: Path | None = None,
+    checkpoint_every: int = 10,
+    progress: Callable[[str], None] | None = None,
+) -> History:
+    """Train every member of a network by its own mean loss, and leave it with the weights best on held-out rows.
+
+    The same seed on the same machine gives the same weights, whether or not training was interrupted in between.
+
+    Args:
+        network: changed in place; it ends on the device.
+        inputs: shape (n, ...), the same for all members.
+        targets: each (1, n, ...), shared, or (members, n, ...); what `loss` takes beside the scores.
+        loss: unreduced.
+        rows: which rows to learn from, (r,), or (members, r) where members learn from different ones.
+        held: which rows to choose the best weights by, likewise.
+        training: how.
+        random_state: the seed of the batches' order.
+        device: `"cpu"`, `"cuda"`; by itself unless said.
+        checkpoint: a file to go on from if it is there; removed at the end.
+        checkpoint_every: how many epochs to leave between two of them.
+        progress: called with a line of text after every epoch.
+    """
+    plan = training or Training()
+    where = pick_device(device)
+    if isinstance(plan.rate, tuple) and len(plan.rate) != network.members:
+        raise InvalidInputError(f"`rate` must be one number, or {network.members}, one a member, got {len(plan.rate)}.")
+    network.to(where)
+    stepper = _Stepper(network, plan)
+    state = Checkpoint.start(network, torch.Generator().manual_seed(random_state))
+    mark = "" if checkpoint is None else fingerprint(network, plan, random_state, [inputs, *targets, rows, held])
+    if checkpoint is not None and checkpoint.exists():
+        restore(checkpoint, mark, state, network, stepper.optimizer)
+    data = _Resident(inputs.to(where), [target.to(where) for target in targets], network.members)
+    held_rows = held.to(where)
+    shared = rows.cpu()
+    context = _precision(plan.precision, where)
+    while state.epoch < plan.epochs and not _tired(state, plan.patience):
+        stepper.set_share(plan.share(state.epoch))
+        order = shared[..., torch.randperm(shared.shape[-1], generator=state.generator)].to(where)
+        network.train()
+        seen = torch.zeros(network.members, device=where)
+        for start in range(0, order.shape[-1], plan.batch):
+            index = order[..., start : start + plan.batch]
+            with context():
+                scores = network(data.inputs[index])
+            each = loss(scores.float(), *data.targets_at(index)).mean(dim=1)
+            stepper.step(each.sum())
+            seen += each.detach()
+        mean = _held_loss(network, data, loss, held_rows, context)
+        _stop_if_diverged(torch.stack([seen, mean]), state.epoch)
+        state.record(network, mean.cpu())
+        if progress is not None:
+            progress(f"epoch {state.epoch}/{plan.epochs}: held-out loss {float(mean.mean()):.5f}")
+        if checkpoint is not None and (state.epoch % checkpoint_every == 0 or state.epoch == plan.epochs):
+            store(checkpoint, mark, state, network, stepper.optimizer)
+    state.give_best(network)
+    network.eval()
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
+    return History(torch.stack(state.held), state.best_epoch, state.best)
+
+
+def apply(network: torch.nn.Module, inputs: Tensor, *, batch: int = 8192, device: str | None = None) -> Tensor:
+    """Return a module's outputs for all inputs, block by block, on the CPU; it learns nothing.
+
+    A frozen encoder goes through here once, and what stands behind it is trained on the result.
+
+    Args:
+        network: a `Network` (the second axis of its outputs is the rows), or any module (the first).
+        inputs: shape (n, ...).
+        batch: rows a block.
+        device: by itself unless said.
+    """
+    where = pick_device(device)
+    network.to(where).eval()
+    axis = 1 if isinstance(network, Network) else 0
+    with torch.inference_mode():
+        blocks = [network(inputs[i : i + batch].to(where)).float().cpu() for i in range(0, len(inputs), batch)]
+    return torch.cat(blocks, dim=axis)
+
+
+class _Stepper:
+    """Adam, with a learning rate for each member where they differ."""
+
+    def __init__(self, network: Network, plan: Training) -> None:
+        self.parameters = [p for p in network.parameters() if p.requires_grad]
+        self.rates = plan.rate if isinstance(plan.rate, tuple) else (plan.rate,)
+        make = torch.optim.AdamW if plan.weight_decay else torch.optim.Adam
+        self.optimizer: torch.optim.Optimizer = make(
+            self.parameters, lr=max(self.rates), weight_decay=plan.weight_decay, fused=True
+        )
+        self.scale: Tensor | None = None
+        if len(set(self.rates)) > 1:
+            self.scale = torch.tensor(self.rates, device=self.parameters[0].device) / max(self.rates)
+
+    def set_share(self, share: float) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = max(self.rates) * share
+
+    def step(self, loss: Tensor) -> None:
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        before = [] if self.scale is None else [p.detach().clone() for p in self.parameters]
+        self.optimizer.step()
+        if self.scale is not None:
+            # Adam's step is proportional to its rate: members with a smaller one go only part of the way.
+            with torch.no_grad():
+                for parameter, old in zip(self.parameters, before, strict=True):
+                    back = (1 - self.scale).view(-1, *[1] * (parameter.ndim - 1))
+                    parameter.lerp_(old, back.expand_as(parameter))
+
+
+@dataclass(frozen=True, eq=False)
+class _Resident:
+    """Inputs and targets on the device."""
+
+    inputs: Tensor
+    targets: list[Tensor]
+    members: int
+
+    def targets_at(self, index: Tensor) -> list[Tensor]:
+        """Each target's rows, shape (members, b, ...)."""
+        found: list[Tensor] = []
+        for target in self.targets:
+            if index.ndim == 1:
+                picked = target[:, index]
+            else:
+                member = torch.arange(len(index), device=index.device)[:, None]
+                picked = target[member if len(target) > 1 else torch.zeros_like(member), index]
+            found.append(picked.expand(self.members, *picked.shape[1:]))
+        return found
+
+
+def _held_loss(
+    network: Network, data: _Resident, loss: Loss, held: Tensor, context: Callable[[], AbstractContextManager[Any]]
+) -> Tensor:
+    network.eval()
+    total = torch.zeros(network.members, device=held.device)
+    with torch.inference_mode():
+        for start in range(0, held.shape[-1], 4096):
+            index = held[..., start : start + 4096]
+            with context():
+                scores = network(data.inputs[index])
+            total += loss(scores.float(), *data.targets_at(index)).sum(dim=1)
+    return total / held.shape[-1]
+
+
+def _precision(precision: Precision, where: torch.device) -> Callable[[], AbstractContextManager[Any]]:
+    if precision == "bfloat16" or (precision == "auto" and where.type == "cuda"):
+        return lambda: torch.autocast(where.type, dtype=torch.bfloat16)
+    return nullcontext
+
+
+def _tired(state: Checkpoint, patience: int | None) -> bool:
+    return patience is not None and state.epoch - 1 - int(state.best_epoch.max()) >= patience and state.epoch > 0
+
+
+def _stop_if_diverged(losses: Float[Tensor, "two members"], epoch: int) -> None:
+    bad = ~torch.isfinite(losses).all(dim=0)
+    if bad.any():
+        raise DivergedError(
+            f"Training diverged in epoch {epoch}: the loss of member {int(bad.int().argmax())} of {len(bad)} is not a "
+            "finite number. Lower the learning rate, scale the features, or raise u to 1 or more."
+        )
