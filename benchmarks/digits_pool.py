@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
@@ -37,5 +36,5 @@ def mixed_pool(seed: int) -> tuple[list[Any], np.ndarray, np.ndarray]:
     pool: list[Any] = []
     for member in members:
         rows = rng.choice(len(X_pool), int(0.3 * len(X_pool)), replace=False)
-        pool.append(clone(member).fit(X_pool[rows], y_pool[rows]))
+        pool.append(member.fit(X_pool[rows], y_pool[rows]))
     return pool, X_log, y_log

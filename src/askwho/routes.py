@@ -23,7 +23,8 @@ def make_routes(policy: Policy, queries: Table, **target: Any) -> dict[str, list
     """
     X = policy.features(queries)
     selection = policy.router.select(X, **target)
-    expected = policy.router.expected_errors(X)
+    judged = policy.router.judge(X)
+    expected = judged.expected
     names = np.array(policy.panel.names)
     own = policy.panel.names[0] if policy.base is not None else None
     curve = policy.router.curve_.predict(X, expected, selection.order)
@@ -32,7 +33,7 @@ def make_routes(policy: Policy, queries: Table, **target: Any) -> dict[str, list
         committee_error = np.sqrt(np.maximum(committee_error, 0))
     base = [None] * len(X) if policy.base is None else policy.own_answers(queries).tolist()
     ordered = names[selection.order]
-    return {
+    routes: dict[str, list[Any]] = {
         "ask": [[n for n in row[:k].tolist() if n != own] for row, k in zip(ordered, selection.k, strict=True)],
         "k": selection.k.tolist(),
         "expected_fee": selection.fee.tolist(),
@@ -41,6 +42,9 @@ def make_routes(policy: Policy, queries: Table, **target: Any) -> dict[str, list
         "expected_errors": in_order(expected, selection.order).tolist(),
         "base_answer": base,
     }
+    if judged.scores is not None:
+        routes["scores"] = in_order(judged.scores, selection.order).tolist()
+    return routes
 
 
 def combine_routes(policy: Policy, routes: Table, answered: Table) -> dict[str, list[Any]]:
@@ -51,7 +55,8 @@ def combine_routes(policy: Policy, routes: Table, answered: Table) -> dict[str, 
         routes: what `make_routes` returned, row by row with `answered`.
         answered: the columns of answers; empty where nobody was asked or nothing came.
     """
-    absent = [name for name in _NEEDED if name not in routes]
+    needed = (*_NEEDED, "scores") if policy.router.scorer_ is not None else _NEEDED
+    absent = [name for name in needed if name not in routes]
     if absent:
         raise InvalidInputError(f"`routes` must be what `askwho route` wrote, missing: {absent}.")
     n = len(routes["k"])
@@ -64,6 +69,11 @@ def combine_routes(policy: Policy, routes: Table, answered: Table) -> dict[str, 
     expected = np.ones((n, len(panel)))
     np.put_along_axis(expected, order, errors, axis=1)
     scores = -expected
+    if router.scorer_ is not None:
+        given = np.array(lists(routes["scores"], "scores"), dtype=np.float64)
+        check.same_shape(given, "scores", order.shape, "one for each entity in the order")
+        scores = np.full(expected.shape, given.min())
+        np.put_along_axis(scores, order, given, axis=1)
     selection = Selection(panel, order, k, scores, np.broadcast_to(router.fees_, expected.shape).copy())
     heard = Answers(
         answers.values, np.where(selection.members, answers.states, np.int8(Cell.NOT_ASKED)).astype(np.int8)

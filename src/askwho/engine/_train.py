@@ -1,65 +1,22 @@
 """The training loop: data stays on the device, batches are indices, every member keeps its best weights."""
 
-import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from askwho import _validation as check
 from askwho.engine._checkpoint import Checkpoint, fingerprint, restore, store
 from askwho.engine._networks import Network
+from askwho.engine._plan import Precision, Training
 from askwho.exceptions import DivergedError, InvalidInputError
 
 Loss = Callable[..., Tensor]
 """Scores (members, b, m) and targets, each (members, b, ...), to unreduced losses (members, b)."""
-Precision = Literal["auto", "float32", "bfloat16"]
-
-
-@dataclass(frozen=True)
-class Training:
-    """How to train.
-
-    Args:
-        epochs: how many times every row is seen.
-        batch: how many rows a step.
-        rate: the learning rate; or one for each member.
-        weight_decay: decoupled, as in AdamW; 0 is Adam.
-        schedule: `"cosine"`, down to 0 over the epochs, or `"constant"`.
-        patience: stop after so many epochs in which no member got better on held-out rows; None never does.
-        precision: of the network's own arithmetic; `"auto"` is bfloat16 on CUDA, and float32 elsewhere.
-    """
-
-    epochs: int = 100
-    batch: int = 256
-    rate: float | tuple[float, ...] = 1e-3
-    weight_decay: float = 0.0
-    schedule: Literal["cosine", "constant"] = "cosine"
-    patience: int | None = None
-    precision: Precision = "auto"
-
-    def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "patience"):
-            value = getattr(self, name)
-            if name == "patience" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InvalidInputError(f"`{name}` must be a whole number of at least 1, got {value!r}.")
-        for rate in self.rate if isinstance(self.rate, tuple) else (self.rate,):
-            if check.finite_number(rate, "rate", minimum=0.0) == 0:
-                raise InvalidInputError("`rate` must be above 0, got 0: nothing would be learned.")
-        check.finite_number(self.weight_decay, "weight_decay", minimum=0.0)
-        check.one_of(self.schedule, "schedule", ["cosine", "constant"])
-        check.one_of(self.precision, "precision", ["auto", "float32", "bfloat16"])
-
-    def share(self, epoch: int) -> float:
-        """Return what is left of the learning rate in an epoch."""
-        return 1.0 if self.schedule == "constant" else 0.5 * (1 + math.cos(math.pi * epoch / self.epochs))
 
 
 @dataclass(frozen=True, eq=False)

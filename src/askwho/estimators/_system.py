@@ -21,7 +21,7 @@ from askwho.estimators._log import TrainingLog, gather, own_or_given_base, pool_
 from askwho.estimators._routing import Lesson, fit_router, verdicts
 from askwho.estimators._targets import Target
 from askwho.exceptions import InvalidInputError
-from askwho.learners import LEARNERS
+from askwho.learners import LEARNERS, SURROGATE_NAMES, CompSum
 from askwho.panel import Panel
 from askwho.router import Router
 from askwho.selection import Selection
@@ -45,6 +45,7 @@ class TwoStage(BaseEstimator, ABC):
         base: Any = "auto",
         learner: Any = "forest",
         committee: Any = "auto",
+        cardinality: Any = "curve",
         cv: Any = 5,
         fee_weight: Any = 0.0,
         error: Any = "auto",
@@ -55,6 +56,7 @@ class TwoStage(BaseEstimator, ABC):
         self.base = base
         self.learner = learner
         self.committee = committee
+        self.cardinality = cardinality
         self.cv = cv
         self.fee_weight = fee_weight
         self.error = error
@@ -104,7 +106,13 @@ class TwoStage(BaseEstimator, ABC):
         base, panel, said, charged = own_or_given_base(self.base, experts, said, charged, log)
         errors = task_errors(log.decoded(said), truth, panel=panel, error=error)
         self.router_ = fit_router(
-            Router(learner=self.learner, committee=self.committee, cv=count, random_state=seed),
+            Router(
+                learner=self.learner,
+                committee=self.committee,
+                cardinality=self.cardinality,
+                cv=count,
+                random_state=seed,
+            ),
             known,
             Lesson(panel, errors, said, log.encoded_truth, charged, grouped, target.task),
         )
@@ -191,7 +199,8 @@ class TwoStage(BaseEstimator, ABC):
 
     def _validate(self, target: Target) -> Any:
         """Refuse what the constructor only stored; return the error."""
-        check.one_of(self.learner, "learner", ["auto", *LEARNERS])
+        if not isinstance(self.learner, CompSum):
+            check.one_of(self.learner, "learner", ["auto", *LEARNERS, *SURROGATE_NAMES])
         ours = [name for name, entry in AGGREGATIONS.items() if entry.task == target.task]
         check.one_of(self.committee, "committee", ["auto", *ours])
         check.finite_number(self.fee_weight, "fee_weight", minimum=0.0)

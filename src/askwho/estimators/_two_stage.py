@@ -22,8 +22,9 @@ class TwoStageClassifier(ClassifierMixin, TwoStage):
             where they get none, a linear model, three nearest neighbours and a small tree stand in.
         fees: what the experts charge, by name or in their order; nothing unless said.
         base: `"auto"`, a free predictor trained on X where one beats a constant answer; an estimator; or None.
-        learner: of expected errors, as in `Router`.
+        learner: of expected errors, or the paper's policy, as in `Router`.
         committee: how to combine answers, as in `Router`.
+        cardinality: how many to ask, as in `Router`.
         cv: how many folds, fewer where there are fewer than four rows for each.
         fee_weight: λ, how much error one unit of money is worth, where `predict` and `select` get no target.
         error: what ranks the experts: `"auto"` (zero-one), a name in `ERRORS`, or a function of answers and truths.
@@ -74,8 +75,9 @@ class TwoStageRegressor(RegressorMixin, TwoStage):
         experts: as in `TwoStageClassifier`.
         fees: as in `TwoStageClassifier`.
         base: as in `TwoStageClassifier`.
-        learner: of expected errors, as in `Router`.
+        learner: of expected errors, or the paper's policy, as in `Router`.
         committee: how to combine answers, as in `Router`.
+        cardinality: how many to ask, as in `Router`.
         cv: how many folds, fewer where there are fewer than four rows for each.
         fee_weight: λ, how much squared error one unit of money is worth.
         error: what ranks the experts: `"auto"` (squared), a name in `ERRORS`, or a function of answers and truths.

@@ -13,7 +13,7 @@ from askwho.data import DecisionLog
 from askwho.evaluation._points import Point
 from askwho.metrics import prefix_errors
 from askwho.policy import Policy
-from askwho.router._cardinality import best_k
+from askwho.router import Judgement
 from askwho.selection import Selection, in_order, rank
 
 
@@ -30,9 +30,14 @@ class Held:
         return self.policy.features(self.log.known)
 
     @cached_property
+    def judged(self) -> Judgement:
+        """What the policy thinks of each entity."""
+        return self.policy.router.judge(self.X)
+
+    @property
     def expected(self) -> Float[np.ndarray, "n a"]:
         """Expected errors, shape (n, |A|)."""
-        return self.policy.router.expected_errors(self.X)
+        return self.judged.expected
 
     @cached_property
     def answers(self) -> Answers | None:
@@ -56,7 +61,7 @@ class Held:
     def ranked(self, price: float) -> np.ndarray:
         """The order at a price, shape (n, K)."""
         router = self.policy.router
-        return rank(-(self.expected + price * self.foreseen))[:, : router.width_]
+        return rank(-self.judged.costs(self.foreseen, price))[:, : router.width_]
 
     @cached_property
     def foreseen(self) -> Float[np.ndarray, "n a"]:
@@ -68,9 +73,8 @@ class Held:
         router = self.policy.router
         if self.answers is None or self.log.truth is None:
             return in_order(self.errors, order)[:, :1]
-        chosen = Selection(
-            router.panel_, order, np.ones(len(order), dtype=np.intp), -self.expected, np.array(self.fees)
-        )
+        scores = -self.expected if self.judged.scores is None else self.judged.scores
+        chosen = Selection(router.panel_, order, np.ones(len(order), dtype=np.intp), scores, np.array(self.fees))
         expected = np.clip(self.expected, 0, 1) if self.log.task == "classification" else self.expected
         members = Committee.of(chosen, self.answers, expected_errors=expected, n_classes=router.n_classes_ or None)
         error = "zero-one" if self.log.task == "classification" else "squared"
@@ -86,9 +90,7 @@ def adaptive_points(held: Held) -> list[Point]:
     router, points = held.policy.router, []
     for price in router.rows_.prices:
         order = held.ranked(float(price))
-        curve = router.curve_.predict(held.X.astype(np.float32), held.expected, order)
-        planned = np.cumsum(in_order(held.foreseen, order), axis=1)
-        size = best_k(curve, planned, float(price))
+        size = router.sizes(held.X.astype(np.float32), held.judged, order, held.foreseen, float(price))
         points.append(_at(held, order, size, {"fee_weight": float(price)}))
     return points
 
@@ -96,7 +98,9 @@ def adaptive_points(held: Held) -> list[Point]:
 def fixed_points(held: Held) -> list[Point]:
     """The policy with every fixed k, at a third of its stored prices."""
     points = []
-    for price in held.policy.router.rows_.prices[::3]:
+    # Where a price is baked into the ranking there is no other to rank at.
+    prices = held.policy.router.rows_.prices[::3] if held.judged.scores is None else (0.0,)
+    for price in prices:
         order = held.ranked(float(price))
         per_k, paid, asked = held.prefix(order), held.paid(order), _asked(held, order)
         best = best_of_k(in_order(held.errors, order))

@@ -24,10 +24,20 @@ from askwho.data import Columns, FeatureEncoder
 from askwho.exceptions import InvalidInputError
 from askwho.learners import Linear
 from askwho.panel import Entity, Panel
-from askwho.persistence._parts import State, base_state, learner_state, read_base, read_learner
+from askwho.persistence._networks import NetworkGraph
+from askwho.persistence._parts import (
+    State,
+    base_state,
+    learner_state,
+    network_graph,
+    read_base,
+    read_learner,
+    read_scorer,
+    scorer_state,
+)
 from askwho.persistence._trees import TreeModel, forest_trees, graph
 from askwho.policy import Policy
-from askwho.router import Calibration, Curve, Router, Rows
+from askwho.router import Calibration, CardinalityNetwork, Curve, Router, Rows
 
 FORMAT = 1
 _MANIFEST = "manifest.json"
@@ -93,7 +103,11 @@ def load(folder: str | Path) -> Policy:
 
 def _policy_state(policy: Policy) -> State:
     router, n_features = policy.router, policy.router.n_features_
-    learner = learner_state(router.learner_, n_features)
+    learner = (
+        learner_state(router.learner_, n_features)
+        if router.scorer_ is None
+        else scorer_state(router.scorer_, n_features)
+    )
     encoder, encoder_arrays = policy.encoder.to_state()
     plain: dict[str, Any] = {
         "columns": policy.columns.to_json(),
@@ -130,6 +144,9 @@ def _policy_state(policy: Policy) -> State:
             f"fee.{name}": array for name, array in learner_state(router.fee_learner_, n_features).arrays.items()
         }
     graphs = dict(learner.graphs)
+    if router.chooser_ is not None:
+        arrays["cardinality.fee_weights"] = router.chooser_.fee_weights
+        graphs["cardinality"] = network_graph(router.chooser_.networks, n_features)
     if router.curve_.fallback_ is None:
         width = n_features + 2 * len(policy.panel) - (len(policy.panel) - router.width_) + min(3, router.width_)
         graphs["curve"] = graph(list(forest_trees(router.curve_.forest_)), width)
@@ -161,7 +178,15 @@ def _read_policy(state: State) -> Policy:
     )
     fee = _under(arrays, "fee")
     router.fee_learner_ = Linear.of(**fee) if fee else None
-    router.learner_ = read_learner(State(plain["learner"], _under(arrays, "learner"), state.graphs), len(panel))
+    own = State(plain["learner"], _under(arrays, "learner"), state.graphs)
+    router.scorer_ = read_scorer(own) if plain["learner"]["kind"] == "network" else None
+    if router.scorer_ is None:
+        router.learner_ = read_learner(own, len(panel))
+    router.chooser_ = (
+        CardinalityNetwork(arrays["cardinality.fee_weights"], NetworkGraph(state.graphs["cardinality"]))
+        if "cardinality" in state.graphs
+        else None
+    )
     router.curve_ = Curve()
     router.curve_.fallback_ = arrays.get("curve.fallback")
     if router.curve_.fallback_ is None:

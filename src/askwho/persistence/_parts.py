@@ -8,7 +8,19 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from askwho.exceptions import InvalidInputError
-from askwho.learners import Boosting, Forest, Learner, Linear, Neighbours, OwnBase
+from askwho.learners import (
+    Boosting,
+    Exportable,
+    Forest,
+    Learner,
+    Linear,
+    Neighbours,
+    OwnBase,
+    Perceptrons,
+    Scorer,
+    Shares,
+)
+from askwho.persistence._networks import NetworkGraph, perceptrons_graph
 from askwho.persistence._trees import TreeModel, booster_trees, forest_trees, graph
 
 
@@ -80,6 +92,30 @@ def read_learner(state: State, size: int) -> Learner:
         learner = Neighbours(neighbours=int(state.plain["neighbours"]), prior=float(state.plain["prior"]))
         return learner.fit(state.arrays["seen"], state.arrays["errors"])
     raise InvalidInputError(f"The artefact's learner must be of a known kind, got {kind!r}: it is newer or damaged.")
+
+
+def scorer_state(scorer: Scorer, n_features: int) -> State:
+    """Return a fitted policy of the paper as it is written."""
+    labels, inner = (scorer.n_labels, scorer.scorer) if isinstance(scorer, Shares) else (None, scorer)
+    return State({"kind": "network", "n_labels": labels}, {}, {"learner-0": network_graph(inner, n_features)})
+
+
+def read_scorer(state: State) -> Scorer:
+    """Return the policy that `scorer_state` wrote."""
+    graph_ = NetworkGraph(state.graphs["learner-0"])
+    labels = state.plain["n_labels"]
+    return graph_ if labels is None else Shares(graph_, int(labels))
+
+
+def network_graph(scorer: Scorer, n_features: int) -> bytes:
+    """Return the graph of fitted networks, or say that there is none."""
+    if isinstance(scorer, Perceptrons):
+        return perceptrons_graph(scorer)
+    if isinstance(scorer, NetworkGraph):
+        return scorer.model
+    if isinstance(scorer, Exportable):
+        return scorer.graph(n_features)
+    raise InvalidInputError(f"`learner` must be one that can be saved, got {type(scorer).__name__}.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,8 +28,16 @@ class Calibration:
     calibrated: Float[np.ndarray, "a t"]
 
     @classmethod
-    def fit(cls, expected: Float[np.ndarray, "n a"], errors: Float[np.ndarray, "n a"]) -> "Calibration":
-        """Return the map learned from out-of-fold expected errors and the errors that came."""
+    def fit(
+        cls, expected: Float[np.ndarray, "n a"], errors: Float[np.ndarray, "n a"], *, in_errors: bool = True
+    ) -> "Calibration":
+        """Return the map learned from out-of-fold expected errors and the errors that came.
+
+        Args:
+            expected: shape (n, |A|).
+            errors: shape (n, |A|), NaN where an entity was not asked.
+            in_errors: whether `expected` is in units of error already; else it only rises with it.
+        """
         size = expected.shape[1]
         raw, calibrated = np.empty((size, _MOST_KNOTS)), np.empty((size, _MOST_KNOTS))
         for j in range(size):
@@ -39,16 +47,14 @@ class Calibration:
                 np.quantile(scores, np.linspace(0, 1, _MOST_KNOTS)) if asked.any() else np.linspace(0, 1, _MOST_KNOTS)
             )
             if asked.sum() < _FEWEST_ROWS:
-                calibrated[j] = raw[j]
+                calibrated[j] = raw[j] if in_errors else outcomes.mean() if asked.any() else 0.5
                 continue
             rising = IsotonicRegression(out_of_bounds="clip").fit(scores, outcomes)
-            # Half-way to the raw estimate: isotonic steps are rough, and flat stretches would tie what is not tied.
-            calibrated[j] = 0.5 * rising.predict(raw[j]) + 0.5 * raw[j]
-        ends = np.array([-_REACH, _REACH])
-        raw, calibrated = (
-            np.column_stack([knots[:, :1] + ends[0], knots, knots[:, -1:] + ends[1]]) for knots in (raw, calibrated)
-        )
-        return cls(raw, calibrated)
+            calibrated[j] = rising.predict(raw[j])
+            if in_errors:
+                # Half-way to the raw estimate: isotonic steps are rough, and flat stretches would tie what is not tied.
+                calibrated[j] = 0.5 * calibrated[j] + 0.5 * raw[j]
+        return cls(_with_ends(raw, _REACH), _with_ends(calibrated, _REACH if in_errors else 0.0))
 
     def apply(self, expected: Float[np.ndarray, "n a"]) -> Float[np.ndarray, "n a"]:
         """Return calibrated expected errors, at least 0, shape (n, |A|)."""
@@ -72,3 +78,7 @@ class Calibration:
         slope, intercept, begins = self._lines
         line = (self.raw[:, 1:-1] <= expected[:, :, None]).sum(axis=2) + begins
         return intercept.take(line) + slope.take(line) * expected
+
+
+def _with_ends(knots: np.ndarray, reach: float) -> np.ndarray:
+    return np.column_stack([knots[:, :1] - reach, knots, knots[:, -1:] + reach])

@@ -61,6 +61,22 @@ class Curve:
             return np.broadcast_to(self.fallback_, order.shape).copy()
         return self.forest_.predict(_inputs(X, expected, order)).reshape(len(X), -1)
 
+    def sizes(
+        self,
+        X: Float[np.ndarray, "n d"],
+        expected: Float[np.ndarray, "n a"],
+        order: Order,
+        fees: Float[np.ndarray, "n a"],
+        fee_weight: float,
+        *,
+        width: int,
+    ) -> Int[np.ndarray, " n"]:
+        """Return argmin_k D_x(k) + λ S_k over k up to `width`, shape (n,)."""
+        curve = self.predict(X, expected, order)
+        if width < curve.shape[1]:
+            curve[:, width:] = np.inf
+        return best_k(curve, in_order(fees, order).cumsum(axis=1), fee_weight)
+
 
 def best_k(
     expected_errors: Float[np.ndarray, "n K"], fees: Float[np.ndarray, "n K"], fee_weight: float

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -13,19 +12,32 @@ from askwho._types import FloatTable, Order
 from askwho.aggregation import Committee, Verdicts, aggregation
 from askwho.answers import Answers
 from askwho.exceptions import InvalidInputError
-from askwho.frontier import Frontier, area, stated_budgets
-from askwho.learners import LEARNERS, Learner, Linear, candidates, cross_fit, each_fold, folds
-from askwho.metrics import prefix_errors
+from askwho.learners import (
+    LEARNERS,
+    SURROGATE_NAMES,
+    CompSum,
+    Learner,
+    Linear,
+    Scorer,
+    candidates,
+    cross_fit,
+    each_fold,
+    folds,
+)
 from askwho.panel import Panel
 from askwho.router._calibration import Calibration
-from askwho.router._cardinality import Curve, best_k
-from askwho.selection import Selection, fees_table, in_order, rank
+from askwho.router._cardinality import Curve
+from askwho.router._scoring import Judgement, Lessons, Scoring, Task, mean_error, probabilities
+from askwho.router._surrogate import CardinalityNetwork, SurrogateCardinality
+from askwho.selection import Selection, fees_table, in_order
 
 COMMITTEES = {
     "classification": ("majority", "log-odds-vote"),
     "regression": ("mean", "median", "inverse-error-mean"),
 }
-Task = Literal["classification", "regression"]
+# The paper's own, weighed by the softmax of scores, which only a policy trained by its surrogate has.
+_OF_SCORES = {"classification": "weighted-vote", "regression": "weighted-mean"}
+_SURROGATE_PRICES = 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +61,11 @@ class Router:
     """Errors in, decisions out: whom to ask about each query, how many, and how to combine them.
 
     Args:
-        learner: `"auto"`, or a name in `LEARNERS`: of all, the one with the least area under its validated frontier.
+        learner: `"auto"`, or a name in `LEARNERS`: of all, the one with the least area under its validated frontier;
+            or the paper's policy: a name in `losses.SURROGATES`, or a `CompSum` with its settings.
         committee: `"auto"`, or a name in `AGGREGATIONS`: likewise.
+        cardinality: how many to ask: `"curve"`, expected committee errors learned once for every price; or the paper's
+            Algorithm 2, `"surrogate"` or a `SurrogateCardinality` with its settings, for the prices it is trained at.
         cv: how many folds to cross-fit in.
         max_k: the largest committee.
         random_state: the seed of everything.
@@ -60,8 +75,9 @@ class Router:
     def __init__(
         self,
         *,
-        learner: str = "auto",
+        learner: str | CompSum = "auto",
         committee: str = "auto",
+        cardinality: str | SurrogateCardinality = "curve",
         cv: int = 5,
         max_k: int = 12,
         random_state: int = 0,
@@ -69,6 +85,7 @@ class Router:
     ) -> None:
         self.learner = learner
         self.committee = committee
+        self.cardinality = cardinality
         self.cv = cv
         self.max_k = max_k
         self.random_state = random_state
@@ -126,32 +143,28 @@ class Router:
         if not (charged == charged[0]).all():
             foreseen = np.maximum(cross_fit(Linear, known, charged, fold), 0.0)
             self.fee_learner_ = Linear().fit(known, charged)
-        score = _Scoring(panel, answers, truth, charged, self.fees_, foreseen, task, observed, self.n_classes_)
-
-        self.trials_: dict[str, float] = {}
-        best: tuple[float, str, np.ndarray, Calibration] | None = None
-        for name in candidates(self.learner):
-            raw = cross_fit(LEARNERS[name], known, observed, fold, random_state=self.random_state)
-            calibration = Calibration.fit(raw, observed)
-            expected = calibration.apply(raw)
-            self.trials_[name] = score.area(
-                expected, COMMITTEES[task][-1] if answers is not None else None, self.width_
-            )
-            self._say(f"learner {name}: area {self.trials_[name]:.4f}")
-            if best is None or self.trials_[name] < best[0]:
-                best = (self.trials_[name], name, expected, calibration)
-        assert best is not None  # noqa: S101 - there is always a candidate
-        _, self.learner_name_, expected, self.calibration_ = best
+        score = Scoring(panel, answers, truth, charged, self.fees_, foreseen, task, observed, self.n_classes_)
+        judged = (
+            self._learn_scores(score, known, observed, charged, fold, groups)
+            if isinstance(self.learner, CompSum) or self.learner in SURROGATE_NAMES
+            else self._learn_errors(score, known, observed, fold)
+        )
         # Where an entity was not asked its expected error stands in: else it would be judged on other rows than others.
-        self.entity_errors_ = np.where(np.isnan(observed), expected, observed).mean(axis=0)
-        self.committee_ = self._choose_committee(score, expected, answers)
-        self.rows_ = self._learn_curve(score, known, expected, fold)
-        self.learner_: Learner = LEARNERS[self.learner_name_](self.random_state).fit(known, observed)
+        self.entity_errors_ = np.where(np.isnan(observed), judged.expected, observed).mean(axis=0)
+        self.committee_ = self._choose_committee(score, judged, answers)
+        self.rows_ = self._learn_cardinality(score, known, judged, fold, groups)
         return self
+
+    def judge(self, known: Float[np.ndarray, "n d"]) -> Judgement:
+        """Return what is thought of each entity: expected errors, and scores where a price is baked into them."""
+        if self.scorer_ is None:
+            return Judgement(self.calibration_.apply(self.learner_.predict(known)))
+        scores = self.scorer_.scores(known)[0]
+        return Judgement(self.calibration_.apply(-scores), scores)
 
     def expected_errors(self, X: ArrayLike) -> FloatTable:
         """Return each entity's expected error, shape (n, |A|)."""
-        return self._expected(self._known(X))
+        return self.judge(self._known(X)).expected
 
     def expected_fees(self, known: Float[np.ndarray, "n d"]) -> FloatTable:
         """Return what each entity is expected to charge, shape (n, |A|): its fee, or what the features foretell."""
@@ -202,10 +215,15 @@ class Router:
                 )
             fee_weight = self.fee_weight_for(budget=budget, accuracy=accuracy)
         rate = check.finite_number(0.0 if fee_weight is None else fee_weight, "fee_weight", minimum=0.0)
+        if self.scorer_ is not None and (fees is not None or (k is not None and fee_weight is not None)):
+            raise InvalidInputError(
+                f"The price is baked into the policy {self.learner_name_!r}: it ranks for any `k` and any number of "
+                "entities, not at other fees. Fit again with another `fee_weight`, or use a learner of expected errors."
+            )
         known = self._known(X)
-        expected = self._expected(known)
+        judged = self.judge(known)
         price = self.expected_fees(known) if fees is None else fees_table(fees, self.panel_, len(known))
-        costs = expected + rate * price
+        costs = judged.costs(price, rate)
         width = self.width_
         if available is not None:
             there = np.asarray(available, dtype=bool)
@@ -219,11 +237,24 @@ class Router:
         if k is not None:
             size = np.full(len(known), int(check.cardinalities(k, 1, width)[0]))
         else:
-            curve = self.curve_.predict(known, expected, order)
-            if width < self.width_:
-                curve[:, width:] = np.inf
-            size = best_k(curve, in_order(price, order).cumsum(axis=1), rate)
+            size = self.sizes(known, judged, order, price, rate, width=width)
         return Selection(self.panel_, order, size, -costs, price)
+
+    def sizes(
+        self,
+        known: Float[np.ndarray, "n d"],
+        judged: Judgement,
+        order: Order,
+        fees: Float[np.ndarray, "n a"],
+        fee_weight: float,
+        *,
+        width: int | None = None,
+    ) -> Int[np.ndarray, " n"]:
+        """Return k(x), how many of an order to ask at a price, shape (n,); at most `width`."""
+        most = self.width_ if width is None else width
+        if self.chooser_ is not None:
+            return self.chooser_.sizes(known, fee_weight, width=most)
+        return self.curve_.sizes(known, judged.expected, order, fees, fee_weight, width=most)
 
     def combine(self, selection: Selection, answers: Answers, *, X: ArrayLike | None = None) -> Verdicts:
         """Return what each committee decides, by the aggregation that validation chose.
@@ -237,7 +268,7 @@ class Router:
         heard = Answers(answers.values, states.astype(np.int8))
         expected = None if X is None else self.expected_errors(X)
         committee = Committee.of(
-            selection, heard, expected_errors=_probabilities(expected, self.task_), n_classes=self.n_classes_ or None
+            selection, heard, expected_errors=probabilities(expected, self.task_), n_classes=self.n_classes_ or None
         )
         return aggregation(self.committee_ or "majority")(committee)
 
@@ -263,40 +294,133 @@ class Router:
         return [
             {
                 "fee_weight": float(price),
-                "error": _mean_error(error, self.task_),
+                "error": mean_error(error, self.task_),
                 "mean_fee": float(fee[~np.isnan(error)].mean()) if (~np.isnan(error)).any() else float("nan"),
                 "mean_k": float(size.mean()),
             }
             for price, error, fee, size in zip(rows.prices, rows.errors, rows.fees, rows.sizes, strict=True)
         ]
 
-    def _choose_committee(self, score: "_Scoring", expected: np.ndarray, answers: Answers | None) -> str | None:
+    def _learn_errors(self, score: Scoring, X: np.ndarray, observed: np.ndarray, fold: np.ndarray) -> Judgement:
+        """Choose the learner of expected errors, and fit it on everything; return its out-of-fold judgement."""
+        best: tuple[float, str, Judgement, Calibration] | None = None
+        self.trials_: dict[str, float] = {}
+        for name in candidates(str(self.learner)):
+            raw = cross_fit(LEARNERS[name], X, observed, fold, random_state=self.random_state)
+            calibration = Calibration.fit(raw, observed)
+            judged = Judgement(calibration.apply(raw))
+            found = score.area(judged, COMMITTEES[self.task_][-1] if score.answers is not None else None, self.width_)
+            self.trials_[name] = found
+            self._say(f"learner {name}: area {found:.4f}")
+            if best is None or found < best[0]:
+                best = (found, name, judged, calibration)
+        assert best is not None  # noqa: S101 - there is always a candidate
+        _, self.learner_name_, judged, self.calibration_ = best
+        self.scorer_: Scorer | None = None
+        self.learner_: Learner = LEARNERS[self.learner_name_](self.random_state).fit(X, observed)
+        return judged
+
+    def _learn_scores(
+        self,
+        score: Scoring,
+        X: np.ndarray,
+        observed: np.ndarray,
+        charged: np.ndarray,
+        fold: np.ndarray,
+        groups: np.ndarray | None,
+    ) -> Judgement:
+        """Train the paper's policy, in folds and on everything; return its out-of-fold judgement."""
+        settings = self.learner if isinstance(self.learner, CompSum) else CompSum(surrogate=self.learner)
+        self.learner_name_ = settings.surrogate
+        if settings.ranks_only_the_first:
+            self.width_ = 1
+        group = np.arange(len(X)) if groups is None else groups
+
+        def policy(rows: np.ndarray) -> Scorer:
+            return settings.fit(
+                X[rows],
+                observed[rows],
+                panel=self.panel_,
+                fees=charged[rows],
+                groups=group[rows],
+                random_state=self.random_state,
+            )
+
+        scores = np.empty(observed.shape)
+        for number, (seen, held) in enumerate(each_fold(fold)):
+            scores[held] = policy(seen).scores(X[held])[0]
+            self._say(f"policy {settings.surrogate}: fold {number + 1} of {self.cv}")
+        self.calibration_ = Calibration.fit(-scores, observed, in_errors=False)
+        judged = Judgement(self.calibration_.apply(-scores), scores)
+        combine = COMMITTEES[self.task_][-1] if score.answers is not None else None
+        self.trials_ = {settings.surrogate: score.area(judged, combine, self.width_)}
+        self.scorer_ = policy(np.arange(len(X)))
+        return judged
+
+    def _choose_committee(self, score: Scoring, judged: Judgement, answers: Answers | None) -> str | None:
         if answers is None:
             return None
-        names = COMMITTEES[self.task_] if self.committee == "auto" else (self.committee,)
-        self.committee_trials_ = {name: score.area(expected, name, self.width_) for name in names}
+        names = COMMITTEES[self.task_] + (() if judged.scores is None else (_OF_SCORES[self.task_],))
+        if self.committee != "auto":
+            names = (self.committee,)
+        self.committee_trials_ = {name: score.area(judged, name, self.width_) for name in names}
         return min(self.committee_trials_, key=lambda name: self.committee_trials_[name])
 
-    def _learn_curve(self, score: "_Scoring", X: np.ndarray, expected: np.ndarray, fold: np.ndarray) -> Rows:
-        prices = price_grid(self.fees_, expected)
-        orders = [rank(-(expected + price * score.foreseen))[:, : self.width_] for price in prices]
-        errors = [score.prefix(expected, order, self.committee_) for order in orders]
-        taught = slice(0, None, 4)
+    def _learn_cardinality(
+        self, score: Scoring, X: np.ndarray, judged: Judgement, fold: np.ndarray, groups: np.ndarray | None
+    ) -> Rows:
+        settings = self.cardinality if isinstance(self.cardinality, SurrogateCardinality) else None
+        if self.cardinality == "surrogate":
+            settings = SurrogateCardinality()
+        elif settings is None:
+            check.one_of(str(self.cardinality), "cardinality", ["curve", "surrogate"])
+        prices = score.prices(judged, 31 if settings is None else _SURROGATE_PRICES)
+        if settings is not None and settings.fee_weights is not None:
+            prices = np.array(settings.fee_weights, dtype=np.float64)
+        lessons = Lessons.of(score, judged, prices, self.width_, self.committee_)
+        group = np.arange(len(X)) if groups is None else groups
         sizes = np.empty((len(prices), len(X)), dtype=np.intp)
         for seen, held in each_fold(fold):
-            curve = Curve(random_state=self.random_state).fit(
-                X[seen], expected[seen], [order[seen] for order in orders[taught]], [e[seen] for e in errors[taught]]
-            )
-            for p, (price, order) in enumerate(zip(prices, orders, strict=True)):
-                planned = np.cumsum(in_order(score.foreseen[held], order[held]), axis=1)
-                sizes[p, held] = best_k(curve.predict(X[held], expected[held], order[held]), planned, float(price))
-        self.curve_ = Curve(random_state=self.random_state).fit(X, expected, orders[taught], errors[taught])
-        got = [in_order(e, size[:, None] - 1)[:, 0] for e, size in zip(errors, sizes, strict=True)]
+            self._fit_cardinality(X, judged, lessons, seen, settings, group)
+            part = Judgement(judged.expected[held], None if judged.scores is None else judged.scores[held])
+            for p, price in enumerate(prices):
+                sizes[p, held] = self.sizes(X[held], part, lessons.orders[p][held], score.foreseen[held], float(price))
+        self._fit_cardinality(X, judged, lessons, np.arange(len(X)), settings, group)
+        got = [in_order(e, size[:, None] - 1)[:, 0] for e, size in zip(lessons.errors, sizes, strict=True)]
         paid = [
             in_order(np.cumsum(in_order(score.charged, order), axis=1), size[:, None] - 1)[:, 0]
-            for order, size in zip(orders, sizes, strict=True)
+            for order, size in zip(lessons.orders, sizes, strict=True)
         ]
         return Rows(prices, np.stack(got), np.stack(paid), sizes)
+
+    def _fit_cardinality(
+        self,
+        X: np.ndarray,
+        judged: Judgement,
+        lessons: Lessons,
+        rows: np.ndarray,
+        settings: SurrogateCardinality | None,
+        groups: np.ndarray,
+    ) -> None:
+        # A ranking that no price moves teaches the same at each of them.
+        taught = slice(0, None, 4) if judged.scores is None else slice(0, 1)
+        self.curve_ = Curve(random_state=self.random_state).fit(
+            X[rows],
+            judged.expected[rows],
+            [order[rows] for order in lessons.orders[taught]],
+            [errors[rows] for errors in lessons.errors[taught]],
+        )
+        self.chooser_: CardinalityNetwork | None = None
+        if settings is not None:
+            errors = lessons.errors if settings.metric is None else lessons.of_metric(settings.metric)
+            self.chooser_ = settings.fit(
+                X[rows],
+                [each[rows] for each in errors],
+                [fees[rows] for fees in lessons.fees],
+                fee_weights=lessons.prices,
+                groups=groups[rows],
+                random_state=self.random_state,
+            )
 
     def _known(self, X: ArrayLike) -> np.ndarray:
         known = check.table(X, "X").astype(np.float32)
@@ -304,79 +428,6 @@ class Router:
             raise InvalidInputError(f"`X` must have the {self.n_features_} features of the log, got {known.shape[1]}.")
         return known
 
-    def _expected(self, known: np.ndarray) -> np.ndarray:
-        return self.calibration_.apply(self.learner_.predict(known))
-
     def _say(self, line: str) -> None:
         if self.progress is not None:
             self.progress(line)
-
-
-def price_grid(fees: Float[np.ndarray, " a"], expected: FloatTable, count: int = 31) -> Float[np.ndarray, " p"]:
-    """Return prices λ from 0 to where money alone decides, shape (count,)."""
-    paid = fees[fees > 0]
-    if not paid.size:
-        return np.zeros(1)
-    spread = float(np.quantile(expected, 0.95) - np.quantile(expected, 0.05)) or 1.0
-    # A fee under a hundredth of the largest is as good as free: no price need tell it from nothing.
-    cheap = paid[paid >= paid.max() / 100].min()
-    return np.concatenate([[0.0], np.geomspace(0.003 * spread / paid.max(), 2.0 * spread / cheap, count - 1)])
-
-
-@dataclass(frozen=True, eq=False)
-class _Scoring:
-    """What committees get on the log's own rows."""
-
-    panel: Panel
-    answers: Answers | None
-    truth: np.ndarray | None
-    charged: np.ndarray
-    fees: np.ndarray
-    foreseen: np.ndarray
-    task: Task
-    errors: np.ndarray
-    n_classes: int
-
-    @property
-    def budgets(self) -> np.ndarray:
-        single = np.nanmean(self.errors, axis=0)
-        return stated_budgets(self.fees, float(self.fees[single.argmin()]), 20)
-
-    def prefix(self, expected: np.ndarray, order: Order, committee: str | None) -> np.ndarray:
-        """Committee errors of every k, shape (n, K); without answers the first entity's own error."""
-        if self.answers is None or self.truth is None or committee is None:
-            return in_order(self.errors, order)[:, :1]
-        chosen = Selection(self.panel, order, np.ones(len(order), dtype=np.intp), -expected, np.array(self.charged))
-        members = Committee.of(
-            chosen,
-            self.answers,
-            expected_errors=_probabilities(expected, self.task),
-            n_classes=self.n_classes or None,
-        )
-        error = "zero-one" if self.task == "classification" else "squared"
-        return prefix_errors(members, self.truth, combine=committee, error=error)
-
-    def area(self, expected: np.ndarray, committee: str | None, width: int) -> float:
-        """The area under the hull of all fixed k at a handful of prices."""
-        fees: list[float] = []
-        errors: list[float] = []
-        for price in price_grid(self.fees, expected, 9):
-            order = rank(-(expected + price * self.foreseen))[:, :width]
-            per_k = self.prefix(expected, order, committee)
-            paid = np.cumsum(in_order(self.charged, order), axis=1)
-            for k in range(per_k.shape[1]):
-                scored = ~np.isnan(per_k[:, k])
-                if scored.any():
-                    fees.append(float(paid[scored, k].mean()))
-                    errors.append(_mean_error(per_k[:, k], self.task))
-        return area(Frontier.of(fees, errors), self.budgets)
-
-
-def _probabilities(expected: np.ndarray | None, task: Task) -> np.ndarray | None:
-    """Expected errors as an aggregation takes them: probabilities where answers are right or wrong."""
-    return None if expected is None else np.clip(expected, 0.0, 1.0) if task == "classification" else expected
-
-
-def _mean_error(errors: np.ndarray, task: Task) -> float:
-    mean = float(np.nanmean(errors)) if (~np.isnan(errors)).any() else float("nan")
-    return float(np.sqrt(mean)) if task == "regression" else mean

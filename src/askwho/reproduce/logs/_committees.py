@@ -11,7 +11,7 @@ from askwho.data import DecisionLog
 from askwho.evaluation import Point
 from askwho.metrics import prefix_errors
 from askwho.reproduce.logs._split import Split
-from askwho.router._router import price_grid
+from askwho.router import price_grid
 from askwho.selection import Selection, in_order, rank
 
 _WIDEST = 12

@@ -1,0 +1,163 @@
+"""What the paper's policy minimises, and policies of other networks than perceptrons. This file imports torch."""
+
+import io
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from askwho.engine import Alone, Mlp, Training, apply, train
+from askwho.exceptions import InvalidInputError
+from askwho.learners._comp_sum import CompSum
+from askwho.learners._perceptrons import log_shares, standardisation
+from askwho.losses import SURROGATES, deferral_weights, weighted_comp_sum
+from askwho.panel import Panel
+
+
+def objective(
+    settings: CompSum, tables: Float[np.ndarray, "m n a"], panel: Panel
+) -> tuple[list[np.ndarray], Callable[..., Tensor]]:
+    """Return what the loss takes beside the scores, and the loss; weights are made once, not at every step."""
+    if settings.surrogate == "top-k":
+        return weighted_objective(tables, shift=settings.shift, u=settings.u)
+    if np.isnan(tables).any():
+        raise InvalidInputError(
+            f"`surrogate` must be 'top-k' where answers are missing, got {settings.surrogate!r}: it was published for "
+            "complete ones."
+        )
+    entry = SURROGATES[settings.surrogate]
+    options: dict[str, Any] = {"u": settings.u} if "u" in entry.options else {}
+    if "n_labels" in entry.options:
+        options["n_labels"] = len(panel.labels)
+    return [tables.astype(np.float32)], lambda scores, table: entry.function(scores, table, **options)
+
+
+def weighted_objective(
+    costs: Float[np.ndarray, "m n a"], *, shift: str | float = "max", u: float = 1.0
+) -> tuple[list[np.ndarray], Callable[..., Tensor]]:
+    """Return weights M − cost (and who was asked, where somebody was not), and the comp-sum loss they weigh."""
+    mask = ~np.isnan(costs)
+    whole = bool(mask.all())
+    # A row's own maximum would depend on who was asked: the largest cost of the log does not.
+    level: Any = shift if whole or not isinstance(shift, str) else float(np.nanmax(costs))
+    # Rows of which nothing is known are never drawn; here they only must not be in the way.
+    known = mask | ~mask.any(axis=-1, keepdims=True)
+    weights = deferral_weights(
+        torch.from_numpy(np.where(mask, costs, 0.0)), shift=level, mask=None if whole else torch.from_numpy(known)
+    )
+    # One factor for all rows moves no minimiser, and keeps odd units away from the optimiser's own constants.
+    size = weights.mean(dim=(-2, -1), keepdim=True)
+    scaled = (weights / torch.where(size > 0, size, 1.0)).float().numpy()
+    if whole:
+        return [scaled], lambda scores, weight: weighted_comp_sum(scores, weight, u=u)
+    return [scaled, known], lambda scores, weight, seen: weighted_comp_sum(scores, weight, u=u, mask=seen)
+
+
+@dataclass(frozen=True, eq=False)
+class Module:
+    """A fitted torch module as a policy, its encoder in front.
+
+    Args:
+        module: features (n, d) in, scores (n, |A|) out.
+    """
+
+    module: nn.Module
+
+    def scores(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "1 n a"]:
+        """Return log-shares, shape (1, n, |A|)."""
+        return log_shares(apply(self.module, torch.from_numpy(X.astype(np.float32)), batch=1024).numpy()[None])
+
+    def graph(self, n_features: int) -> bytes:
+        """Return the module as an ONNX graph: X (n, d) in, scores Y (n, |A|) out."""
+        stream: Any = io.BytesIO()
+        with warnings.catch_warnings():
+            # The newer exporter needs two more packages, and gives the same graph.
+            warnings.simplefilter("ignore")
+            torch.onnx.export(
+                self.module.cpu().eval(),
+                (torch.zeros(2, n_features),),
+                stream,
+                dynamo=False,
+                input_names=["X"],
+                output_names=["Y"],
+                dynamic_axes={"X": {0: "n"}, "Y": {0: "n"}},
+                opset_version=17,
+            )
+        return stream.getvalue()
+
+
+def fit_module(
+    settings: CompSum,
+    X: Float[np.ndarray, "n d"],
+    targets: list[np.ndarray],
+    loss: Callable[..., Tensor],
+    *,
+    outputs: int,
+    seed: int,
+    training: Training,
+    rows: Int[np.ndarray, " r"],
+    held: Int[np.ndarray, " h"],
+    device: str | None,
+    checkpoint: Path | None,
+    progress: Callable[[str], None] | None,
+) -> Module:
+    """Return a trained network of the user's own, or perceptrons behind a frozen encoder."""
+    inputs = torch.from_numpy(X.astype(np.float32))
+    front: list[nn.Module] = []
+    if settings.encoder is not None:
+        # It is frozen: its outputs are computed once, and what stands behind it is trained on them.
+        encoder: nn.Module = settings.encoder
+        inputs = apply(encoder, inputs, batch=512, device=device)
+        mean, scale = (torch.from_numpy(part).float() for part in standardisation(inputs.numpy()))
+        inputs = (inputs - mean) / scale
+        front = [encoder, _Scaled(mean, scale)]
+    if settings.network is None:
+        network = Mlp(inputs.shape[1], outputs, hidden=settings.hidden, seeds=(seed,))
+        last: nn.Module = _Only(network)
+    else:
+        network = Alone(settings.network(int(inputs[0].numel()), outputs, seed))
+        last = network.module
+    train(
+        network,
+        inputs,
+        [torch.from_numpy(target) for target in targets],
+        loss,
+        rows=torch.from_numpy(rows),
+        held=torch.from_numpy(held),
+        training=training,
+        random_state=seed,
+        device=device,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
+    return Module(nn.Sequential(*front, last).cpu())
+
+
+class _Scaled(nn.Module):
+    mean: Tensor
+    scale: Tensor
+
+    def __init__(self, mean: Tensor, scale: Tensor) -> None:
+        super().__init__()
+        self.register_buffer("mean", mean)
+        self.register_buffer("scale", scale)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return (inputs - self.mean) / self.scale
+
+
+class _Only(nn.Module):
+    """The one member of a network."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return self.network(inputs)[0]

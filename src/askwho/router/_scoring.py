@@ -1,0 +1,151 @@
+"""What the router thinks of everybody, and what the committees it would choose get on the log's own rows."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from askwho._types import FloatTable, Order
+from askwho.aggregation import Committee, best_of_k
+from askwho.answers import Answers
+from askwho.frontier import Frontier, area, stated_budgets
+from askwho.metrics import prefix_errors
+from askwho.panel import Panel
+from askwho.selection import Selection, in_order, rank
+
+Task = Literal["classification", "regression"]
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What is thought of each entity for each query.
+
+    Args:
+        expected: expected errors, shape (n, |A|).
+        scores: shape (n, |A|), higher asked earlier, where a price is baked into the ranking; else None.
+    """
+
+    expected: Float[np.ndarray, "n a"]
+    scores: Float[np.ndarray, "n a"] | None = None
+
+    def costs(self, fees: Float[np.ndarray, "n a"], price: float) -> Float[np.ndarray, "n a"]:
+        """Return what ranks the entities, lower first, shape (n, |A|)."""
+        return self.expected + price * fees if self.scores is None else -self.scores
+
+
+def price_grid(fees: Float[np.ndarray, " a"], expected: FloatTable, count: int = 31) -> Float[np.ndarray, " p"]:
+    """Return prices λ from 0 to where money alone decides, shape (count,)."""
+    paid = fees[fees > 0]
+    if not paid.size:
+        return np.zeros(1)
+    spread = float(np.quantile(expected, 0.95) - np.quantile(expected, 0.05)) or 1.0
+    # A fee under a hundredth of the largest is as good as free: no price need tell it from nothing.
+    cheap = paid[paid >= paid.max() / 100].min()
+    return np.concatenate([[0.0], np.geomspace(0.003 * spread / paid.max(), 2.0 * spread / cheap, count - 1)])
+
+
+@dataclass(frozen=True, eq=False)
+class Scoring:
+    """What committees get on the log's own rows."""
+
+    panel: Panel
+    answers: Answers | None
+    truth: np.ndarray | None
+    charged: np.ndarray
+    fees: np.ndarray
+    foreseen: np.ndarray
+    task: Task
+    errors: np.ndarray
+    n_classes: int
+
+    @property
+    def budgets(self) -> np.ndarray:
+        single = np.nanmean(self.errors, axis=0)
+        return stated_budgets(self.fees, float(self.fees[single.argmin()]), 20)
+
+    def costs(self, judged: Judgement, price: float) -> np.ndarray:
+        """What ranks the entities at a price, lower first, shape (n, |A|)."""
+        return judged.costs(self.foreseen, price)
+
+    def prefix(self, judged: Judgement, order: Order, committee: str | None) -> np.ndarray:
+        """Committee errors of every k, shape (n, K); without answers the first entity's own error."""
+        if self.answers is None or self.truth is None or committee is None:
+            return in_order(self.errors, order)[:, :1]
+        scores = -judged.expected if judged.scores is None else judged.scores
+        chosen = Selection(self.panel, order, np.ones(len(order), dtype=np.intp), scores, np.array(self.charged))
+        members = Committee.of(
+            chosen,
+            self.answers,
+            expected_errors=probabilities(judged.expected, self.task),
+            n_classes=self.n_classes or None,
+        )
+        error = "zero-one" if self.task == "classification" else "squared"
+        return prefix_errors(members, self.truth, combine=committee, error=error)
+
+    def prices(self, judged: Judgement, count: int) -> np.ndarray:
+        """Prices to learn at, or to compare at, shape (count,)."""
+        return price_grid(self.fees, judged.expected, count)
+
+    def area(self, judged: Judgement, committee: str | None, width: int) -> float:
+        """The area under the hull of all fixed k at a handful of prices."""
+        fees: list[float] = []
+        errors: list[float] = []
+        # Where the price is baked into the scores the ranking is the same at every other.
+        for price in self.prices(judged, 9) if judged.scores is None else (0.0,):
+            order = rank(-self.costs(judged, float(price)))[:, :width]
+            per_k = self.prefix(judged, order, committee)
+            paid = np.cumsum(in_order(self.charged, order), axis=1)
+            for k in range(per_k.shape[1]):
+                scored = ~np.isnan(per_k[:, k])
+                if scored.any():
+                    fees.append(float(paid[scored, k].mean()))
+                    errors.append(mean_error(per_k[:, k], self.task))
+        return area(Frontier.of(fees, errors), self.budgets)
+
+
+@dataclass(frozen=True, eq=False)
+class Lessons:
+    """What committees of every size get and are expected to cost, at each price: what k(x) is learned from.
+
+    Args:
+        score: how committees are scored.
+        judged: out of fold.
+        prices: shape (p,).
+        orders: one a price, each (n, K).
+        errors: one a price, each (n, K), of the deployed committee.
+        fees: one a price, each (n, K), summed along the order.
+    """
+
+    score: Scoring
+    judged: Judgement
+    prices: Float[np.ndarray, " p"]
+    orders: list[np.ndarray]
+    errors: list[np.ndarray]
+    fees: list[np.ndarray]
+
+    @classmethod
+    def of(cls, score: Scoring, judged: Judgement, prices: np.ndarray, width: int, committee: str | None) -> "Lessons":
+        """Return the lessons of a judgement."""
+        distinct = prices if judged.scores is None else prices[:1]
+        orders = [rank(-score.costs(judged, float(price)))[:, :width] for price in distinct]
+        errors = [score.prefix(judged, order, committee) for order in orders]
+        fees = [np.cumsum(in_order(score.foreseen, order), axis=1)[:, : errors[0].shape[1]] for order in orders]
+        times = 1 if judged.scores is None else len(prices)
+        return cls(score, judged, prices, orders * times, errors * times, fees * times)
+
+    def of_metric(self, metric: str) -> list[np.ndarray]:
+        """Return the errors by another metric: an aggregation's, or the best member's, which needs the truth."""
+        if metric == "best-of-k":
+            return [best_of_k(in_order(self.score.errors, order)) for order in self.orders]
+        return [self.score.prefix(self.judged, order, metric) for order in self.orders]
+
+
+def probabilities(expected: np.ndarray | None, task: Task) -> np.ndarray | None:
+    """Expected errors as an aggregation takes them: probabilities where answers are right or wrong."""
+    return None if expected is None else np.clip(expected, 0.0, 1.0) if task == "classification" else expected
+
+
+def mean_error(errors: np.ndarray, task: Task) -> float:
+    mean = float(np.nanmean(errors)) if (~np.isnan(errors)).any() else float("nan")
+    return float(np.sqrt(mean)) if task == "regression" else mean
