@@ -13,9 +13,9 @@ from askwho.answers import Answers, Cell
 from askwho.costs import task_errors
 from askwho.data import Columns, DecisionLog, FeatureEncoder, Table
 from askwho.exceptions import InvalidInputError
-from askwho.learners import OwnBase, folds, own_base
+from askwho.learners import CompSum, OwnBase, folds, own_base
 from askwho.panel import Entity, Panel
-from askwho.router import Router
+from askwho.router import Router, SurrogateCardinality
 from askwho.selection import Selection
 
 
@@ -67,8 +67,10 @@ def fit_policy(
     log: DecisionLog,
     *,
     base: str = "auto",
-    learner: str = "auto",
+    learner: str | CompSum = "auto",
     committee: str = "auto",
+    cardinality: str | SurrogateCardinality = "curve",
+    encoder: str = "hashing",
     cv: int = 5,
     random_state: int = 0,
     progress: Callable[[str], None] | None = None,
@@ -80,20 +82,24 @@ def fit_policy(
         base: `"auto"` to train a base of our own where the log names none, `"none"`, or left to the log's own.
         learner: as in `Router`.
         committee: as in `Router`.
+        cardinality: as in `Router`.
+        encoder: how text becomes numbers, as in `FeatureEncoder.fit`.
         cv: how many folds.
         random_state: the seed of everything.
         progress: called with a line of text as the fit goes on.
     """
     check.one_of(base, "base", ["auto", "none"])
-    encoder = FeatureEncoder.fit(log.known, text=log.columns.text, random_state=random_state)
-    X = encoder.transform(log.known)
     if len(log) < 4 * cv:
         raise InvalidInputError(f"`log` must have {4 * cv} rows at the least for {cv} folds, got {len(log)}.")
+    if progress is not None and encoder == "minilm":
+        progress(f"encoding {len(log)} texts")
+    features = FeatureEncoder.fit(log.known, text=log.columns.text, encoder=encoder, random_state=random_state)
+    X = features.transform(log.known)
     trial = None
     named = any(entity.kind == "base" for entity in log.panel.entities)
     if base == "auto" and not named and log.truth is not None:
         fold = folds(log.groups, cv, random_state=random_state)
-        texts = _texts(log.known, encoder.text)
+        texts = _texts(log.known, features.text)
         trial = own_base(X, texts, log.truth, fold, task=log.task, random_state=random_state)
         if progress is not None:
             progress("base: none is worth having" if trial is None else f"base: {trial.base.name}")
@@ -104,11 +110,18 @@ def fit_policy(
         error = "zero-one" if log.task == "classification" else "squared"
         errors = task_errors(answers, log.truth, panel=panel, error=error)
         fees = np.hstack([np.zeros((len(log), 1)), fees])
-    router = Router(learner=learner, committee=committee, cv=cv, random_state=random_state, progress=progress)
+    router = Router(
+        learner=learner,
+        committee=committee,
+        cardinality=cardinality,
+        cv=cv,
+        random_state=random_state,
+        progress=progress,
+    )
     router.fit(
         X, errors=errors, panel=panel, answers=answers, truth=log.truth, fees=fees, groups=log.groups, task=log.task
     )
-    return Policy(log.columns, encoder, router, None if trial is None else trial.base)
+    return Policy(log.columns, features, router, None if trial is None else trial.base)
 
 
 def with_base(panel: Panel) -> Panel:

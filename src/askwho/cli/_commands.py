@@ -17,6 +17,7 @@ from askwho.cli._demo import run_demo
 from askwho.data import describe, read_batches, read_log, read_table, write_batches, write_table
 from askwho.evaluation import evaluate as evaluate_policy
 from askwho.exceptions import InvalidInputError
+from askwho.learners import SURROGATE_NAMES, CompSum
 from askwho.persistence import load, save
 from askwho.policy import fit_policy
 from askwho.reproduce.logs import run_logs
@@ -85,7 +86,16 @@ def fit(
     task: o.TaskName = "auto",
     null: o.Null = "not-asked",
     base: o.Base = "auto",
-    learner: Annotated[str, typer.Option(help="auto, forest, boosting, neighbours or linear.")] = "auto",
+    learner: Annotated[
+        str, typer.Option(help="auto, forest, boosting, neighbours or linear; or the paper's policy: top-k.")
+    ] = "auto",
+    cardinality: Annotated[
+        str, typer.Option(help="How many to ask: curve (learned once for every price), or the paper's: surrogate.")
+    ] = "curve",
+    fee_weight: Annotated[
+        float, typer.Option(help="What one unit of money is worth in error, baked into the paper's policy.")
+    ] = 1.0,
+    encoder: o.Encoder = "hashing",
     cv: Annotated[int, typer.Option(help="How many folds to cross-fit in.")] = 5,
     seed: o.Seed = 0,
     json_: o.Json = False,
@@ -97,7 +107,9 @@ def fit(
         policy = fit_policy(
             read,
             base="none" if base == "none" else "auto",
-            learner=learner,
+            learner=CompSum(learner, fee_weight=fee_weight) if learner in SURROGATE_NAMES else learner,
+            cardinality=cardinality,
+            encoder=encoder,
             cv=cv,
             random_state=seed,
             progress=lambda line: _err.print(line, markup=False),

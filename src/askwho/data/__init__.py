@@ -4,6 +4,7 @@ from askwho.data._check import Description, Problem, describe
 from askwho.data._columns import Columns, Resolved, resolve
 from askwho.data._encoder import FeatureEncoder
 from askwho.data._log import DecisionLog, read_log
+from askwho.data._minilm import SentenceEncoder
 from askwho.data._tables import Table, lists, read_batches, read_table, write_batches, write_table
 from askwho.data._text import TextEncoder
 
@@ -14,6 +15,7 @@ __all__ = [
     "FeatureEncoder",
     "Problem",
     "Resolved",
+    "SentenceEncoder",
     "Table",
     "TextEncoder",
     "describe",

@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
 
 from askwho import _validation as check
 from askwho.answers import family, is_null
+from askwho.data._minilm import SentenceEncoder
 from askwho.data._tables import Table
 from askwho.data._text import TextEncoder
 from askwho.exceptions import InvalidInputError
 
+# How a text becomes numbers: fitted on the log's own texts, or by a language model that is installed beside askwho.
+TextEncoding = Literal["hashing", "minilm"]
 _MOST_CATEGORIES = 40
 
 
@@ -32,11 +35,25 @@ class FeatureEncoder:
     flagged: tuple[str, ...]
     categories: dict[str, list[str]]
     text: str | None = None
-    text_encoder: TextEncoder | None = None
+    text_encoder: TextEncoder | SentenceEncoder | None = None
 
     @classmethod
-    def fit(cls, known: Table, *, text: str | None = None, random_state: int = 0) -> "FeatureEncoder":
-        """Return the encoder of a log's known columns."""
+    def fit(
+        cls, known: Table, *, text: str | None = None, encoder: str = "hashing", random_state: int = 0
+    ) -> "FeatureEncoder":
+        """Return the encoder of a log's known columns.
+
+        Args:
+            known: what is known before asking, by column.
+            text: the text column, if there is one.
+            encoder: `"hashing"`, fitted on the log's own texts, or `"minilm"`, all-MiniLM-L6-v2's sentence embeddings.
+            random_state: the seed.
+        """
+        check.one_of(encoder, "encoder", get_args(TextEncoding))
+        if encoder != "hashing" and text is None:
+            raise InvalidInputError(
+                f"`encoder` must be 'hashing' where there is no text, got {encoder!r}: give `text`."
+            )
         numbers: dict[str, float] = {}
         flagged: list[str] = []
         categories: dict[str, list[str]] = {}
@@ -57,8 +74,12 @@ class FeatureEncoder:
             else:
                 words, counts = np.unique(np.array([str(value) for value in kept]), return_counts=True)
                 categories[name] = sorted(words[np.argsort(-counts, kind="stable")][:_MOST_CATEGORIES].tolist())
-        encoder = None if text is None else TextEncoder.fit(known[text].tolist(), random_state=random_state)
-        return cls(numbers, tuple(flagged), categories, text, encoder)
+        texts = None
+        if text is not None and encoder == "minilm":
+            texts = SentenceEncoder.installed()
+        elif text is not None:
+            texts = TextEncoder.fit(known[text].tolist(), random_state=random_state)
+        return cls(numbers, tuple(flagged), categories, text, texts)
 
     @property
     def columns(self) -> list[str]:
@@ -96,10 +117,26 @@ class FeatureEncoder:
         }
         if self.text_encoder is None:
             return plain, {}
-        return plain, {"text_idf": self.text_encoder.idf, "text_components": self.text_encoder.components}
+        if isinstance(self.text_encoder, SentenceEncoder):
+            return plain | {"encoder": "minilm", "fingerprint": self.text_encoder.fingerprint}, {}
+        return plain | {"encoder": "hashing"}, {
+            "text_idf": self.text_encoder.idf,
+            "text_components": self.text_encoder.components,
+        }
 
     @classmethod
     def from_state(cls, plain: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "FeatureEncoder":
-        """Return the encoder that `to_state` wrote."""
-        encoder = TextEncoder(arrays["text_idf"], arrays["text_components"]) if plain["text"] is not None else None
-        return cls(dict(plain["numbers"]), tuple(plain["flagged"]), dict(plain["categories"]), plain["text"], encoder)
+        """Return the encoder that `to_state` wrote.
+
+        Sentence embeddings are refused where their weights are not installed, or are others than those of the fit.
+        """
+        texts = None
+        # A state that names no encoder was written when there was but one.
+        name = plain.get("encoder", "hashing")
+        check.one_of(name, "encoder", get_args(TextEncoding))
+        if plain["text"] is not None and name == "minilm":
+            texts = SentenceEncoder(plain["fingerprint"])
+            texts.check()
+        elif plain["text"] is not None:
+            texts = TextEncoder(arrays["text_idf"], arrays["text_components"])
+        return cls(dict(plain["numbers"]), tuple(plain["flagged"]), dict(plain["categories"]), plain["text"], texts)
