@@ -19,11 +19,16 @@ ROOT = Path(__file__).parents[1]
 def provenance(*, seed: int, libraries: tuple[str, ...] = ("numpy", "scipy", "askwho")) -> dict[str, object]:
     """Return what a reader needs to make the same result again."""
     return {
-        "commit": _git("rev-parse", "HEAD")
-        + ("+changes" if _git("status", "--porcelain", "src", "benchmarks") else ""),
+        # A copy of the tree on another machine has another history: there the commit is told.
+        "commit": os.environ.get("ASKWHO_COMMIT") or _commit(),
         "seed": seed,
         "versions": {"python": platform.python_version(), **{name: version(name) for name in libraries}},
-        "hardware": {"machine": platform.machine(), "cores": os.cpu_count(), "processor": _processor()},
+        "hardware": {
+            "machine": platform.machine(),
+            "cores": os.cpu_count(),
+            "processor": _processor(),
+            **_accelerator(),
+        },
         "command": shlex.join(["python", *_relative(sys.argv)]),
     }
 
@@ -50,6 +55,16 @@ def write_down(results: dict[str, Any], out: Path | None) -> None:
         partial = out.with_suffix(".partial")
         partial.write_text(text)
         partial.replace(out)
+
+
+def _commit() -> str:
+    return _git("rev-parse", "HEAD") + ("+changes" if _git("status", "--porcelain", "src", "benchmarks") else "")
+
+
+def _accelerator() -> dict[str, str]:
+    """The GPU, where torch was used and found one."""
+    torch = sys.modules.get("torch")
+    return {"gpu": torch.cuda.get_device_name()} if torch is not None and torch.cuda.is_available() else {}
 
 
 def _git(*arguments: str) -> str:

@@ -23,7 +23,7 @@ from askwho.selection import Choice, Explanation, Selection, rank, select_adapti
 
 if TYPE_CHECKING:
     from askwho.data import Columns, read_log
-    from askwho.estimators import TwoStageClassifier, TwoStageRegressor
+    from askwho.estimators import OneStageClassifier, TwoStageClassifier, TwoStageRegressor
     from askwho.evaluation import evaluate
     from askwho.persistence import load, save
     from askwho.policy import Policy, fit_policy
@@ -34,6 +34,7 @@ __version__ = "0.1.0"
 # Names whose rooms import scikit-learn or ONNX Runtime: found when first asked for.
 _LATER = {
     "Columns": "askwho.data",
+    "OneStageClassifier": "askwho.estimators",
     "Policy": "askwho.policy",
     "Router": "askwho.router",
     "TwoStageClassifier": "askwho.estimators",
@@ -63,6 +64,7 @@ __all__ = [
     "Explanation",
     "InvalidInputError",
     "MissingDependencyError",
+    "OneStageClassifier",
     "Panel",
     "Policy",
     "Router",

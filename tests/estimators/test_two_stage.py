@@ -2,13 +2,12 @@
 
 import pickle
 
-import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import sklearn
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -22,52 +21,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from askwho import InvalidInputError
 from askwho.estimators import TwoStageClassifier, TwoStageRegressor
+from tests.estimators.live import CountingClassifier, CountingRegressor
 
 BOTH = [TwoStageClassifier, TwoStageRegressor]
 CHEAP = {"base": None, "learner": "linear", "cv": 2, "random_state": 0}
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Threads cost more than they bring on so few rows; and forests on several add up their trees in any order."""
-    with joblib.parallel_config(backend="sequential"):
-        yield
-
-
 @parametrize_with_checks([TwoStageClassifier(**CHEAP), TwoStageRegressor(**CHEAP)])
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
-
-
-class Counting(BaseEstimator):
-    """Answers by a rule of the first feature, and remembers what it was asked."""
-
-    def __init__(self, rule="right"):
-        self.rule = rule
-
-    def fit(self, X, y):  # noqa: ARG002
-        self.seen_ = []
-        return self
-
-    def predict(self, X):
-        first = np.asarray(X)[:, 0]
-        self.seen_.append(first.copy())
-        return self.answer(first)
-
-
-class CountingClassifier(ClassifierMixin, Counting):
-    def answer(self, first):
-        right = np.where(first > 0, "yes", "no")
-        if self.rule == "right":
-            return right
-        if self.rule == "positive":  # right about positive rows only
-            return np.full(len(first), "yes")
-        return np.where(first > 0, "no", "yes")
-
-
-class CountingRegressor(RegressorMixin, Counting):
-    def answer(self, first):
-        return first * 2 if self.rule == "right" else np.full(len(first), 9.0)
 
 
 COUNTING = {TwoStageClassifier: CountingClassifier, TwoStageRegressor: CountingRegressor}

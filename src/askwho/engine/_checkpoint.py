@@ -59,10 +59,13 @@ class Checkpoint:
         network.load_state_dict(self.weights)
 
 
-def fingerprint(network: Network, plan: Any, random_state: int, data: Sequence[Tensor]) -> str:  # noqa: ANN401
+def fingerprint(network: Network, plan: Any, loss_name: str, random_state: int, data: Sequence[Tensor]) -> str:  # noqa: ANN401
     """Return a digest of everything that training depends on."""
+    kinds = {name: type(module).__qualname__ for name, module in network.named_modules()}
     shapes = {name: list(value.shape) for name, value in network.state_dict().items()}
-    digest = hashlib.sha256(json.dumps([asdict(plan), random_state, shapes, torch.__version__]).encode())
+    digest = hashlib.sha256(
+        json.dumps([asdict(plan), loss_name, random_state, kinds, shapes, torch.__version__]).encode()
+    )
     for value in [*network.state_dict().values(), *data]:
         digest.update(value.detach().cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()
@@ -81,9 +84,11 @@ def store(path: Path, mark: str, state: Checkpoint, network: Network, optimizer:
         "best_loss": state.best,
     }
     plain = {"mark": mark, "epoch": str(state.epoch)}
-    write_atomically(
-        path, to_bytes({name: value.detach().cpu().contiguous() for name, value in tensors.items()}, plain)
-    )
+    # Copies: weights that a network uses twice share their memory, which the file format refuses.
+    copies = {
+        name: value.detach().cpu().clone(memory_format=torch.contiguous_format) for name, value in tensors.items()
+    }
+    write_atomically(path, to_bytes(copies, plain))
 
 
 def restore(path: Path, mark: str, state: Checkpoint, network: Network, optimizer: torch.optim.Optimizer) -> None:

@@ -36,6 +36,8 @@ class Mlp(Network):
         self, n_inputs: int, n_outputs: int, *, hidden: Sequence[int] = (64, 64), seeds: Sequence[int] = (0,)
     ) -> None:
         super().__init__()
+        if not all(width >= 1 for width in hidden):
+            raise InvalidInputError(f"`hidden` must hold widths of at least 1, got {tuple(hidden)!r}.")
         self.members = len(seeds)
         layers = list(pairwise((n_inputs, *hidden, n_outputs)))
         made = [[_uniform(*layer, generator) for layer in layers] for generator in map(_generator, seeds)]
@@ -88,7 +90,8 @@ def resnet(depth: int, n_outputs: int, *, width: int = 64, seed: int = 0) -> nn.
     if depth not in (4, 6, 8, 10):
         raise InvalidInputError(f"`depth` must be 4, 6, 8 or 10 (two for each block, and two), got {depth!r}.")
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        # Not `torch.manual_seed`: it would leave the GPU's own generators seeded too.
+        torch.default_generator.manual_seed(seed)
         widths = [width * 2**i for i in range((depth - 2) // 2)]
         blocks = [_Block(a, b, stride=1 if i == 0 else 2) for i, (a, b) in enumerate(pairwise([width, *widths]))]
         return nn.Sequential(
@@ -133,7 +136,7 @@ class _Block(nn.Module):
 
 
 def _generator(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
+    return torch.Generator().manual_seed(int(seed))
 
 
 def _uniform(n_inputs: int, n_outputs: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -1,7 +1,7 @@
 """The training loop: data stays on the device, batches are indices, every member keeps its best weights."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,7 @@ def train(
     rows: Tensor,
     held: Tensor,
     training: Training | None = None,
+    loss_name: str = "",
     random_state: int = 0,
     device: str | None = None,
     checkpoint: Path | None = None,
@@ -66,7 +67,8 @@ def train(
         rows: which rows to learn from, (r,), or (members, r) where members learn from different ones.
         held: which rows to choose the best weights by, likewise.
         training: how.
-        random_state: the seed of the batches' order.
+        loss_name: what the loss is and its settings, so that a checkpoint of another is refused.
+        random_state: the seed of the batches' order, and of dropout.
         device: `"cpu"`, `"cuda"`; by itself unless said.
         checkpoint: a file to go on from if it is there; removed at the end.
         checkpoint_every: how many epochs to leave between two of them.
@@ -76,12 +78,19 @@ def train(
     where = pick_device(device)
     if isinstance(plan.rate, tuple) and len(plan.rate) != network.members:
         raise InvalidInputError(f"`rate` must be one number, or {network.members}, one a member, got {len(plan.rate)}.")
+    for name, index in (("rows", rows), ("held", held)):
+        if not index.shape[-1]:
+            raise InvalidInputError(f"`{name}` must hold one row at the least, got none.")
+    if network.members == 1:
+        rows, held = rows.reshape(-1), held.reshape(-1)
     network.to(where)
     stepper = _Stepper(network, plan)
     state = Checkpoint.start(network, torch.Generator().manual_seed(random_state))
-    mark = "" if checkpoint is None else fingerprint(network, plan, random_state, [inputs, *targets, rows, held])
-    if checkpoint is not None and checkpoint.exists():
-        restore(checkpoint, mark, state, network, stepper.optimizer)
+    mark = ""
+    if checkpoint is not None:
+        mark = fingerprint(network, plan, loss_name, random_state, [inputs, *targets, rows, held])
+        if checkpoint.exists():
+            restore(checkpoint, mark, state, network, stepper.optimizer)
     data = _Resident(inputs.to(where), [target.to(where) for target in targets], network.members)
     held_rows = held.to(where)
     shared = rows.cpu()
@@ -91,13 +100,13 @@ def train(
         order = shared[..., torch.randperm(shared.shape[-1], generator=state.generator)].to(where)
         network.train()
         seen = torch.zeros(network.members, device=where)
-        for start in range(0, order.shape[-1], plan.batch):
-            index = order[..., start : start + plan.batch]
-            with context():
-                scores = network(data.inputs[index])
-            each = loss(scores.float(), *data.targets_at(index)).mean(dim=1)
-            stepper.step(each.sum())
-            seen += each.detach()
+        with _own_chance(random_state + state.epoch, where):
+            for index in _batches(order, plan.batch):
+                with context():
+                    scores = network(data.inputs[index])
+                each = loss(scores.float(), *data.targets_at(index)).mean(dim=1)
+                stepper.step(each.sum())
+                seen += each.detach()
         mean = _held_loss(network, data, loss, held_rows, context)
         _stop_if_diverged(torch.stack([seen, mean]), state.epoch)
         state.record(network, mean.cpu())
@@ -183,6 +192,29 @@ class _Resident:
         return found
 
 
+def _batches(order: Tensor, size: int) -> Iterator[Tensor]:
+    """The rows of an epoch, so many at a time; one left over joins the last, for a batch norm cannot learn from it."""
+    count, start = order.shape[-1], 0
+    while start < count:
+        stop = start + size
+        if stop == count - 1 and size > 1:
+            stop = count
+        yield order[..., start:stop]
+        start = stop
+
+
+@contextmanager
+def _own_chance(seed: int, where: torch.device) -> Iterator[None]:
+    """Chance of an epoch's own, for a network that draws some (dropout); the caller's is as it was afterwards."""
+    on_gpu = where.type == "cuda"
+    with torch.random.fork_rng(devices=[where] if on_gpu else []):
+        torch.default_generator.manual_seed(seed)
+        if on_gpu:
+            with torch.cuda.device(where):
+                torch.cuda.manual_seed(seed)
+        yield
+
+
 def _held_loss(
     network: Network, data: _Resident, loss: Loss, held: Tensor, context: Callable[[], AbstractContextManager[Any]]
 ) -> Tensor:
@@ -211,6 +243,6 @@ def _stop_if_diverged(losses: Float[Tensor, "two members"], epoch: int) -> None:
     bad = ~torch.isfinite(losses).all(dim=0)
     if bad.any():
         raise DivergedError(
-            f"Training diverged in epoch {epoch}: the loss of member {int(bad.int().argmax())} of {len(bad)} is not a "
+            f"Training diverged in epoch {epoch + 1}: the loss of member {int(bad.int().argmax())} of {len(bad)} is no "
             "finite number. Lower the learning rate, scale the features, or raise u to 1 or more."
         )

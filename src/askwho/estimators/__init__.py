@@ -1,5 +1,6 @@
-"""The scikit-learn face: a classifier and a regressor that ask only whom they need."""
+"""The scikit-learn face: classifiers and a regressor that ask only whom they need."""
 
+from askwho.estimators._one_stage import OneStageClassifier
 from askwho.estimators._two_stage import TwoStageClassifier, TwoStageRegressor
 
-__all__ = ["TwoStageClassifier", "TwoStageRegressor"]
+__all__ = ["OneStageClassifier", "TwoStageClassifier", "TwoStageRegressor"]

@@ -1,4 +1,4 @@
-"""The log that teaches the router: what experts and base answer to rows they were not fitted on."""
+"""The log that teaches the router: what experts answer to rows they were not fitted on; and asking the chosen."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,16 +6,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Bool, Int, Shaped
 
 from askwho import _validation as check
 from askwho.answers import Answers, Cell, column
 from askwho.estimators._experts import Queries, Source, ask, consult, default_experts, named_experts
 from askwho.estimators._targets import Target
-from askwho.exceptions import InvalidInputError
-from askwho.learners import each_fold, own_base
 from askwho.panel import Entity, Panel
-from askwho.policy import with_base
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +43,7 @@ class TrainingLog:
     @cached_property
     def encoded_truth(self) -> Shaped[np.ndarray, " n"]:
         """The truth as the router takes it, shape (n,)."""
-        return self.target.encode(_answered(self.plain_truth)).values[:, 0]
+        return self.target.encode(answered(self.plain_truth)).values[:, 0]
 
     @property
     def commonest(self) -> float | int:
@@ -67,7 +64,7 @@ def pool_answers(experts: Any, log: TrainingLog) -> tuple[list[Source], list[str
     return (
         [source for source, _ in found],
         [name for name, _ in pool],
-        _beside([log.target.encode(a) for _, a in found]),
+        beside([log.target.encode(a) for _, a in found]),
     )
 
 
@@ -83,33 +80,6 @@ def recorded_answers(given: Any, log: TrainingLog) -> tuple[list[str], Answers]:
     return names, said
 
 
-def own_or_given_base(
-    base: Any,  # noqa: ANN401
-    experts: Sequence[str],
-    said: Answers,
-    fees: Float[np.ndarray, "n j"],
-    log: TrainingLog,
-) -> tuple[Source | None, Panel, Answers, Float[np.ndarray, "n a"]]:
-    """Return the base if there is one, and with it in front: the panel, the answers (n, |A|) and the fees (n, |A|)."""
-    panel = Panel(tuple(Entity(name, fee=float(fee)) for name, fee in zip(experts, fees.mean(axis=0), strict=True)))
-    if base is None or (isinstance(base, str) and base == "none"):
-        return None, panel, said, fees
-    joined = with_base(panel)
-    if isinstance(base, str):
-        check.one_of(base, "base", ["auto", "none"])
-        _check_two_classes_stay(log)
-        trial = own_base(log.rows.array, None, log.plain_truth, log.fold, task=log.target.task, random_state=log.seed)
-        if trial is None:
-            return None, panel, said, fees
-        source, answers = Source(joined.names[0], trial.base.model, "array"), _answered(trial.answers)
-    elif callable(getattr(base, "predict", None)) and not isinstance(base, type):
-        source, answers = consult(joined.names[0], base, log.rows, log.truth, log.fold, seed=log.seed)
-    else:
-        raise InvalidInputError(f"`base` must be 'auto', None, or an estimator that has `predict`, got {base!r}.")
-    free = np.zeros((len(fees), 1))
-    return source, joined, _beside([log.target.encode(answers), said]), np.hstack([free, fees])
-
-
 def gather(
     sources: Sequence[Source],
     rows: Queries | None,
@@ -121,8 +91,10 @@ def gather(
 ) -> Answers:
     """Return encoded answers, shape (n, |A|): the sources are asked where wanted, the others are on record.
 
+    Labels need no asking: they answer for themselves.
+
     Args:
-        sources: who is there to ask, the first of the panel.
+        sources: who is there to ask, the first of the panel after its labels.
         rows: the queries.
         wanted: who is to be asked.
         recorded: a table of answers of the experts (n, J), or None.
@@ -131,8 +103,10 @@ def gather(
     """
     blank = target.encode(Answers(np.zeros(wanted.shape), np.full(wanted.shape, Cell.NOT_ASKED, dtype=np.int8)))
     values, states = blank.values, blank.states
+    first = len(panel.labels)
+    values[:, :first], states[:, :first] = np.arange(first), Cell.ANSWERED
     if rows is not None:
-        for j, (chosen, said) in enumerate(ask(sources, rows, wanted[:, : len(sources)])):
+        for j, (chosen, said) in enumerate(ask(sources, rows, wanted[:, first : first + len(sources)]), start=first):
             heard = target.encode(said)
             values[chosen, j], states[chosen, j] = heard.values[:, 0], heard.states[:, 0]
     if recorded is not None:
@@ -143,26 +117,15 @@ def gather(
     return Answers(values, states)
 
 
-def _check_two_classes_stay(log: TrainingLog) -> None:
-    """Raise where holding out a fold would leave the base one class to learn."""
-    if log.target.task == "regression":
-        return
-    for seen, held in each_fold(log.fold):
-        left = np.unique(log.plain_truth[seen])
-        if len(left) < 2:
-            raise InvalidInputError(
-                f"`y` must hold two classes whichever fold is held out, got only {left[0]!s} without the "
-                f"{len(held)} rows of one: add rows of the rare classes, change `groups`, or set `base=None`."
-            )
+def answered(values: np.ndarray) -> Answers:
+    """Return a column of answers, shape (n, 1), all of them given."""
+    return Answers(values[:, None], np.full((len(values), 1), Cell.ANSWERED, dtype=np.int8))
+
+
+def beside(parts: Sequence[Answers]) -> Answers:
+    """Return the answers of several groups of entities side by side, shape (n, |A|)."""
+    return Answers(np.hstack([part.values for part in parts]), np.hstack([part.states for part in parts]))
 
 
 def _experts_panel(names: Sequence[str]) -> Panel:
     return Panel(tuple(Entity(name) for name in names))
-
-
-def _answered(values: np.ndarray) -> Answers:
-    return Answers(values[:, None], np.full((len(values), 1), Cell.ANSWERED, dtype=np.int8))
-
-
-def _beside(parts: Sequence[Answers]) -> Answers:
-    return Answers(np.hstack([part.values for part in parts]), np.hstack([part.states for part in parts]))

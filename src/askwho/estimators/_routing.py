@@ -11,9 +11,9 @@ from askwho.aggregation import Committee, Verdicts, log_odds_vote
 from askwho.answers import Answers, Cell
 from askwho.estimators._targets import Labels, Target
 from askwho.exceptions import InvalidInputError
-from askwho.learners import folds
+from askwho.learners import SURROGATE_NAMES, CompSum, folds
 from askwho.panel import Panel
-from askwho.router import Router
+from askwho.router import Router, SurrogateCardinality
 from askwho.selection import Selection
 
 # A committee of k is worth learning of where so many rows have k answers.
@@ -27,8 +27,8 @@ class Lesson:
     Args:
         panel: who can be asked.
         errors: shape (n, |A|), NaN where an entity was not asked.
-        answers: encoded, of the whole panel.
-        truth: shape (n,), encoded.
+        answers: of the whole panel.
+        truth: shape (n,), as the answers are.
         fees: what each charged, shape (n, |A|).
         groups: shape (n,), what must stay on one side of a split.
         task: what the truth is.
@@ -41,6 +41,18 @@ class Lesson:
     fees: Float[np.ndarray, "n a"]
     groups: np.ndarray | None
     task: Literal["classification", "regression"]
+
+
+def priced_learner(learner: str | CompSum, fee_weight: float) -> str | CompSum:
+    """Return the learner as the router takes it: into a surrogate by name the estimator's own price is baked."""
+    if isinstance(learner, CompSum) or learner not in SURROGATE_NAMES:
+        return learner
+    return CompSum(learner, fee_weight=fee_weight)
+
+
+def priced_cardinality(cardinality: str | SurrogateCardinality, fee_weight: float) -> str | SurrogateCardinality:
+    """Return the cardinality as the router takes it: the paper's, by name, is trained at the estimator's own price."""
+    return SurrogateCardinality(fee_weights=(fee_weight,)) if cardinality == "surrogate" else cardinality
 
 
 def fit_router(router: Router, X: np.ndarray, lesson: Lesson) -> Router:

@@ -1,4 +1,4 @@
-"""The two-stage deferral system of the paper (Section 3), between scikit-learn's conventions and the router."""
+"""A deferral system of the paper (Section 3), between scikit-learn's conventions and the router."""
 
 # ruff: noqa: ANN401 - by scikit-learn's contract the constructor takes anything, and `fit` says what is wrong with it
 
@@ -12,59 +12,49 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askwho import _validation as check
 from askwho.aggregation import AGGREGATIONS
-from askwho.answers import Cell
+from askwho.answers import Answers, Cell
 from askwho.costs import ERRORS, task_errors
+from askwho.engine import require_torch
 from askwho.estimators._experts import Queries, Source
 from askwho.estimators._fees import expert_fees
 from askwho.estimators._folds import fold_count, group_column, training_folds
-from askwho.estimators._log import TrainingLog, gather, own_or_given_base, pool_answers, recorded_answers
-from askwho.estimators._routing import Lesson, fit_router, verdicts
+from askwho.estimators._in_house import Pool
+from askwho.estimators._log import TrainingLog, gather, pool_answers, recorded_answers
+from askwho.estimators._routing import Lesson, fit_router, priced_cardinality, priced_learner, verdicts
 from askwho.estimators._targets import Target
 from askwho.exceptions import InvalidInputError
 from askwho.learners import LEARNERS, SURROGATE_NAMES, CompSum
 from askwho.panel import Panel
 from askwho.router import Router
-from askwho.selection import Selection
+from askwho.selection import Selection, in_order
 
 _FLOATS = [np.float64, np.float32]
 
 # Not `Self`: the type checker of the tests does not take it.
-Fitted = TypeVar("Fitted", bound="TwoStage")
+Fitted = TypeVar("Fitted", bound="DeferralSystem")
 
 
-class TwoStage(BaseEstimator, ABC):
-    """What the classifier and the regressor share; the decisions are `router_`'s."""
+class DeferralSystem(BaseEstimator, ABC):
+    """What one-stage and two-stage systems share; the decisions are `router_`'s."""
 
+    experts: Any
+    fees: Any
+    learner: Any
+    committee: Any
+    cardinality: Any
+    cv: Any
+    fee_weight: Any
+    error: Any
+    random_state: Any
     _default_error: str
-
-    def __init__(
-        self,
-        *,
-        experts: Any = None,
-        fees: Any = None,
-        base: Any = "auto",
-        learner: Any = "forest",
-        committee: Any = "auto",
-        cardinality: Any = "curve",
-        cv: Any = 5,
-        fee_weight: Any = 0.0,
-        error: Any = "auto",
-        random_state: Any = None,
-    ) -> None:
-        self.experts = experts
-        self.fees = fees
-        self.base = base
-        self.learner = learner
-        self.committee = committee
-        self.cardinality = cardinality
-        self.cv = cv
-        self.fee_weight = fee_weight
-        self.error = error
-        self.random_state = random_state
 
     @abstractmethod
     def _target(self, y: np.ndarray) -> Target:
         """Learn what y is made of."""
+
+    @abstractmethod
+    def _in_house(self, experts: Pool, log: TrainingLog) -> tuple[Source | None, Pool]:
+        """Return a base to ask, if there is one, and the experts behind whoever answers in-house."""
 
     def fit(
         self: Fitted,
@@ -90,7 +80,7 @@ class TwoStage(BaseEstimator, ABC):
         grouped = group_column(groups, len(known))
         count = fold_count(self.cv, len(known), grouped)
         target = self._target(truth)
-        error = self._validate(target)
+        error, price = self._validate(target)
         if answers is not None and self.experts is not None:
             raise InvalidInputError("`answers` must not be given beside `experts`: these are asked themselves.")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -99,22 +89,25 @@ class TwoStage(BaseEstimator, ABC):
 
         log = TrainingLog(Queries.of(X, known), truth, fold, target, seed)
         if answers is None:
-            sources, experts, said = pool_answers(self.experts, log)
+            sources, names, said = pool_answers(self.experts, log)
         else:
-            sources, (experts, said) = [], recorded_answers(answers, log)
-        charged = expert_fees(self.fees if fees is None else fees, experts, len(known))
-        base, panel, said, charged = own_or_given_base(self.base, experts, said, charged, log)
-        errors = task_errors(log.decoded(said), truth, panel=panel, error=error)
+            sources, (names, said) = [], recorded_answers(answers, log)
+        charged = expert_fees(self.fees if fees is None else fees, names, len(known))
+        base, pool = self._in_house(Pool.of_experts(names, said, charged), log)
+        shown = log.decoded(pool.answers)
+        errors = task_errors(shown, truth, panel=pool.panel, error=error)
+        # Votes are counted on the numbers of classes; but where labels are entities, the truth must be one of these.
+        said, right = (shown, truth) if pool.panel.labels else (pool.answers, log.encoded_truth)
         self.router_ = fit_router(
             Router(
-                learner=self.learner,
+                learner=priced_learner(self.learner, price),
                 committee=self.committee,
-                cardinality=self.cardinality,
+                cardinality=priced_cardinality(self.cardinality, price),
                 cv=count,
                 random_state=seed,
             ),
             known,
-            Lesson(panel, errors, said, log.encoded_truth, charged, grouped, target.task),
+            Lesson(pool.panel, errors, said, right, pool.fees, grouped, target.task),
         )
         self.base_: Source | None = base
         self.experts_: list[Source] = sources
@@ -124,7 +117,7 @@ class TwoStage(BaseEstimator, ABC):
 
     @property
     def panel_(self) -> Panel:
-        """Who can be asked: the base first, where there is one, then the experts."""
+        """Who can be asked: the base or the labels first, where there are any, then the experts."""
         return self.router_.panel_
 
     def select(self, X: Any, **target: Any) -> Selection:
@@ -133,7 +126,8 @@ class TwoStage(BaseEstimator, ABC):
         Args:
             X: shape (n, d).
             target: as in `Router.select`: `k`, `fee_weight`, `budget`, `accuracy`, `available`, `fees`. The price is
-                the constructor's `fee_weight` unless a target is given.
+                the constructor's `fee_weight` unless a target is given; a surrogate ranks at the price it was trained
+                with.
         """
         return self._select(self._known(X), target)
 
@@ -142,13 +136,14 @@ class TwoStage(BaseEstimator, ABC):
 
         Args:
             selection: from `select`.
-            answers: shape (n, J), what the experts that were asked said, empty elsewhere; the base is not among them.
+            answers: shape (n, J), what the experts that were asked said, empty elsewhere; in-house nobody has a column.
             X: shape (n, d), the same queries: where there is a base, or members are weighed by their expected errors.
         """
         check_is_fitted(self)
         if selection.panel != self.panel_:
             raise InvalidInputError(f"`selection` must be of the panel {self.panel_.names}, from `select`.")
-        if X is None and (self.base_ is not None or AGGREGATIONS[str(self.router_.committee_)].needs != "answers"):
+        weighed = AGGREGATIONS[str(self.router_.committee_)].needs == "expected errors"
+        if X is None and (self.base_ is not None or weighed):
             raise InvalidInputError("`X` must be given: the base answers from it, or members are weighed by it.")
         return self._decide(selection, None if X is None else self._known(X), answers)
 
@@ -176,35 +171,47 @@ class TwoStage(BaseEstimator, ABC):
         return Queries.of(X, checked)
 
     def _select(self, rows: Queries, target: dict[str, Any]) -> Selection:
-        if all(target.get(name) is None for name in ("fee_weight", "budget", "accuracy")):
+        # A ranking with a price baked in takes `k` alone: there is no other price to rank at.
+        baked = self.router_.scorer_ is not None and target.get("k") is not None
+        if not baked and all(target.get(name) is None for name in ("fee_weight", "budget", "accuracy")):
             target = {**target, "fee_weight": self.fee_weight}
         return self.router_.select(rows.array, **target)
 
     def _decide(self, selection: Selection, rows: Queries | None, answers: Any) -> np.ndarray:
-        members = selection.members
-        sources = ([] if self.base_ is None else [self.base_]) + ([] if answers is not None else self.experts_)
-        said = gather(sources, rows, members, recorded=answers, panel=self.panel_, target=self.target_)
+        own = [] if self.base_ is None else [self.base_]
+        said = self._hear([*own, *([] if answers is not None else self.experts_)], rows, selection.members, answers)
         X = None if rows is None else rows.array
         values, decided = verdicts(self.router_, selection, said, X, self.target_).at(selection.k)
         if not decided.all():
-            silent = ~decided
-            values = np.array(values)
-            values[silent] = self.fallback_
-            if self.base_ is not None:
-                alone = np.zeros_like(members)
-                alone[silent, 0] = True
-                own = gather([self.base_], rows, alone, recorded=None, panel=self.panel_, target=self.target_)
-                values[silent] = np.where(own.states[silent, 0] == Cell.ANSWERED, own.values[silent, 0], self.fallback_)
+            values = np.where(decided, values, self._stand_in(selection, rows, ~decided))
         return self.target_.decode(values)
 
-    def _validate(self, target: Target) -> Any:
-        """Refuse what the constructor only stored; return the error."""
-        if not isinstance(self.learner, CompSum):
-            check.one_of(self.learner, "learner", ["auto", *LEARNERS, *SURROGATE_NAMES])
+    def _stand_in(self, selection: Selection, rows: Queries | None, silent: np.ndarray) -> np.ndarray:
+        """The best-ranked of those in-house answers where a committee is silent, encoded, shape (n,)."""
+        in_house = np.flatnonzero(self.panel_.is_kind("label", "base"))
+        if not in_house.size:
+            return np.full(len(selection), self.fallback_)
+        alone = np.zeros_like(selection.members)
+        chosen = in_house[selection.scores[:, in_house].argmax(axis=1)]
+        alone[silent, chosen[silent]] = True
+        said = self._hear([] if self.base_ is None else [self.base_], rows, alone, None)
+        usable = in_order(said.states, chosen[:, None])[:, 0] == Cell.ANSWERED
+        return np.where(usable, in_order(said.values, chosen[:, None])[:, 0], self.fallback_)
+
+    def _hear(self, sources: list[Source], rows: Queries | None, wanted: np.ndarray, recorded: Any) -> Answers:
+        return gather(sources, rows, wanted, recorded=recorded, panel=self.panel_, target=self.target_)
+
+    def _validate(self, target: Target) -> tuple[Any, float]:
+        """Refuse what the constructor only stored; return the error and the price."""
+        surrogate = self.learner.surrogate if isinstance(self.learner, CompSum) else self.learner
+        check.one_of(surrogate, "learner", ["auto", *LEARNERS, *SURROGATE_NAMES])
+        if surrogate in SURROGATE_NAMES:
+            # Said before anybody is asked: asking may cost.
+            require_torch(f"The surrogate {surrogate!r}")
         ours = [name for name, entry in AGGREGATIONS.items() if entry.task == target.task]
         check.one_of(self.committee, "committee", ["auto", *ours])
-        check.finite_number(self.fee_weight, "fee_weight", minimum=0.0)
+        price = check.finite_number(self.fee_weight, "fee_weight", minimum=0.0)
         if callable(self.error):
-            return self.error
+            return self.error, price
         check.one_of(self.error, "error", ["auto", *ERRORS])
-        return self._default_error if self.error == "auto" else self.error
+        return self._default_error if self.error == "auto" else self.error, price

@@ -1,18 +1,57 @@
-"""The two faces of the two-stage system: a classifier and a regressor."""
+"""The two-stage system of the paper (Section 3): a base, then experts. A classifier and a regressor."""
 
+# ruff: noqa: ANN401 - by scikit-learn's contract the constructor takes anything
+
+from abc import ABC
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 
-from askwho import _validation as check
-from askwho.estimators._system import TwoStage
-from askwho.estimators._targets import Labels, Numbers, Target
+from askwho.estimators._classifier import Classifier
+from askwho.estimators._experts import Source
+from askwho.estimators._in_house import Pool, own_or_given_base
+from askwho.estimators._log import TrainingLog
+from askwho.estimators._system import DeferralSystem
+from askwho.estimators._targets import Numbers, Target
 
 
-class TwoStageClassifier(ClassifierMixin, TwoStage):
+class TwoStage(DeferralSystem, ABC):
+    """A system with a main predictor, the base, that is fitted beforehand or beside the policy."""
+
+    base: Any
+
+    def __init__(
+        self,
+        *,
+        experts: Any = None,
+        fees: Any = None,
+        base: Any = "auto",
+        learner: Any = "forest",
+        committee: Any = "auto",
+        cardinality: Any = "curve",
+        cv: Any = 5,
+        fee_weight: Any = 0.0,
+        error: Any = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.experts = experts
+        self.fees = fees
+        self.base = base
+        self.learner = learner
+        self.committee = committee
+        self.cardinality = cardinality
+        self.cv = cv
+        self.fee_weight = fee_weight
+        self.error = error
+        self.random_state = random_state
+
+    def _in_house(self, experts: Pool, log: TrainingLog) -> tuple[Source | None, Pool]:
+        return own_or_given_base(self.base, experts, log)
+
+
+class TwoStageClassifier(Classifier, TwoStage):
     """Ask the base or the experts that are worth their fee, and let them vote.
 
     Args:
@@ -26,7 +65,8 @@ class TwoStageClassifier(ClassifierMixin, TwoStage):
         committee: how to combine answers, as in `Router`.
         cardinality: how many to ask, as in `Router`.
         cv: how many folds, fewer where there are fewer than four rows for each.
-        fee_weight: λ, how much error one unit of money is worth, where `predict` and `select` get no target.
+        fee_weight: λ, how much error one unit of money is worth, where `predict` and `select` get no target. It is
+            baked into `learner` and `cardinality` where the name of a surrogate is given; objects have their own.
         error: what ranks the experts: `"auto"` (zero-one), a name in `ERRORS`, or a function of answers and truths.
             How many to ask always minds the zero-one error.
         random_state: the seed of everything, also of experts that have none.
@@ -48,25 +88,6 @@ class TwoStageClassifier(ClassifierMixin, TwoStage):
     ('good',)
     """
 
-    _default_error = "zero-one"
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, answers: Any = None) -> float:  # noqa: ANN401
-        """Return the accuracy of `predict`.
-
-        Args:
-            X: shape (n, d).
-            y: shape (n,).
-            sample_weight: shape (n,).
-            answers: shape (n, J), as in `predict`.
-        """
-        return float(accuracy_score(y, self.predict(X, answers=answers), sample_weight=sample_weight))
-
-    def _target(self, y: np.ndarray) -> Target:
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        check.two_classes(self.classes_.tolist(), "y")
-        return Labels(self.classes_)
-
 
 class TwoStageRegressor(RegressorMixin, TwoStage):
     """Ask the base or the experts that are worth their fee, and average them.
@@ -79,7 +100,7 @@ class TwoStageRegressor(RegressorMixin, TwoStage):
         committee: how to combine answers, as in `Router`.
         cardinality: how many to ask, as in `Router`.
         cv: how many folds, fewer where there are fewer than four rows for each.
-        fee_weight: λ, how much squared error one unit of money is worth.
+        fee_weight: λ, how much squared error one unit of money is worth, as in `TwoStageClassifier`.
         error: what ranks the experts: `"auto"` (squared), a name in `ERRORS`, or a function of answers and truths.
             How many to ask always minds the squared error.
         random_state: the seed of everything, also of experts that have none.
@@ -94,7 +115,7 @@ class TwoStageRegressor(RegressorMixin, TwoStage):
 
     _default_error = "squared"
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, answers: Any = None) -> float:  # noqa: ANN401
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, answers: Any = None) -> float:
         """Return the coefficient of determination R² of `predict`.
 
         Args:

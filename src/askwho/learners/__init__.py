@@ -3,7 +3,7 @@
 from askwho.learners._comp_sum import SURROGATE_NAMES, CompSum, Exportable, Scorer, Shares
 from askwho.learners._learner import Learner, MakeLearner, cross_fit, each_fold, folds
 from askwho.learners._own import OwnBase, Trial, own_base
-from askwho.learners._perceptrons import Perceptrons, fit_perceptrons, log_shares
+from askwho.learners._perceptrons import Perceptrons, fit_perceptrons, fit_regressors, log_shares
 from askwho.learners._registry import LEARNERS, candidates
 from askwho.learners._smooth import Linear, Neighbours
 from askwho.learners._trees import Boosting, Forest
@@ -28,6 +28,7 @@ __all__ = [
     "cross_fit",
     "each_fold",
     "fit_perceptrons",
+    "fit_regressors",
     "folds",
     "log_shares",
     "own_base",

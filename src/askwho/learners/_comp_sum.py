@@ -29,6 +29,9 @@ SURROGATE_NAMES = (
     "mao-two-stage-regression",
     "post-hoc",
 )
+_WITH_U = ("top-k", "mao-one-stage", "mao-two-stage", "mao-two-stage-regression")
+_OF_ERRORS = ("mozannar-sontag", "one-vs-all", "asymmetric-softmax")
+_OF_COSTS_UP_TO_1 = ("mao-one-stage", "mao-two-stage")
 _HELD_FOLDS = 10
 _TRAINING = Training(epochs=100, batch=256, rate=1e-3, patience=20)
 
@@ -87,13 +90,15 @@ class CompSum:
         check.finite_number(self.fee_weight, "fee_weight", minimum=0.0)
         if isinstance(self.shift, str):
             check.one_of(self.shift, "shift", ["max", "sum"])
+        else:
+            check.finite_number(self.shift, "shift", minimum=0.0)
         if self.error_bound is not None and check.finite_number(self.error_bound, "error_bound", minimum=0.0) == 0:
             raise InvalidInputError("`error_bound` must be above 0, got 0: every answer would be as good as any other.")
 
     @property
     def ranks_only_the_first(self) -> bool:
         """Whether the minimiser tells nothing of the second entity: then k = 1 is all it can be asked for."""
-        return self.u >= 2
+        return self.surrogate in _WITH_U and self.u >= 2
 
     def fit(
         self,
@@ -147,9 +152,15 @@ class CompSum:
         """Return what the surrogate takes, costs or zero-one errors, shape (n, |A|); NaN where not asked."""
         self._check_panel(panel)
         bounded = errors if self.error_bound is None else np.minimum(errors, self.error_bound)
-        if self.surrogate in ("mozannar-sontag", "one-vs-all", "asymmetric-softmax"):
+        if self.surrogate in _OF_ERRORS:
             return bounded
-        return augmented_costs(bounded, panel=panel, fees=fees, fee_weight=self.fee_weight)
+        costs = augmented_costs(bounded, panel=panel, fees=fees, fee_weight=self.fee_weight)
+        if self.surrogate in _OF_COSTS_UP_TO_1 and (costs > 1 + 1e-9).any():
+            raise InvalidInputError(
+                f"`costs` must be between 0 and 1 for the surrogate {self.surrogate!r}, got {np.nanmax(costs):g}: lower "
+                "`fee_weight`, bound the errors, or use 'top-k'."
+            )
+        return costs
 
     def fit_tables(
         self,
@@ -177,7 +188,7 @@ class CompSum:
             checkpoint: a file to go on from after an interruption.
             progress: called with a line of text after every epoch.
         """
-        if self.u > 1.5:
+        if self.surrogate in _WITH_U and self.u > 1.5:
             warnings.warn(
                 f"u = {self.u:g}: past 1.5 the consistency bound fails for k > 1"
                 + (", and at 2 only the first entity is ranked." if self.u >= 2 else "."),
@@ -189,6 +200,7 @@ class CompSum:
         targets, loss = _objective.objective(self, tables, panel)
         common: dict[str, Any] = {
             "training": self.training,
+            "loss_name": f"{self.surrogate}, u = {self.u!r}, {len(panel.labels)} labels",
             "rows": rows,
             "held": held,
             "device": device,
@@ -206,10 +218,14 @@ class CompSum:
         return Shares(found, len(panel.labels)) if self.surrogate == "asymmetric-softmax" else found
 
     def _check_panel(self, panel: Panel) -> None:
-        one_stage = ("mozannar-sontag", "one-vs-all", "mao-one-stage", "asymmetric-softmax")
-        if self.surrogate in one_stage and not panel.labels:
+        if self.surrogate in (*_OF_ERRORS, "mao-one-stage") and not panel.labels:
             raise InvalidInputError(
                 f"`surrogate` must be for base and experts, got {self.surrogate!r}, which is for labels and experts."
+            )
+        if self.surrogate in _OF_ERRORS and panel.is_kind("reject").any():
+            raise InvalidInputError(
+                f"`panel` must have no reject for the surrogate {self.surrogate!r}, which takes errors: the price of "
+                "abstaining is not among them. Use 'top-k' or 'mao-one-stage'."
             )
         if self.surrogate in ("mao-two-stage", "mao-two-stage-regression", "post-hoc") and not (
             panel.entities[0].kind == "base"
@@ -232,7 +248,10 @@ class Shares:
     n_labels: int
 
     def scores(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "members n a"]:
-        """Return the logarithm of `losses.asymmetric_softmax_shares`, less a constant a row, shape (members, n, |A|)."""
+        """Return the logarithm of `losses.asymmetric_softmax_shares`, less a constant a row.
+
+        Shape (members, n, |A|).
+        """
         raw = self.scorer.scores(X)
         labels, experts = raw[..., : self.n_labels], raw[..., self.n_labels :]
         rest = labels.copy()

@@ -44,8 +44,10 @@ def weighted_objective(
     """Return weights M − cost (and who was asked, where somebody was not), and the comp-sum loss they weigh."""
     mask = ~np.isnan(costs)
     whole = bool(mask.all())
-    # A row's own maximum would depend on who was asked: the largest cost of the log does not.
-    level: Any = shift if whole or not isinstance(shift, str) else float(np.nanmax(costs))
+    level: Any = shift
+    if not whole and isinstance(shift, str):
+        # A row's own maximum would depend on who was asked: the largest cost of a member's log does not.
+        level = torch.from_numpy(np.nanmax(costs, axis=(1, 2), keepdims=True)).expand(*costs.shape[:-1], 1)
     # Rows of which nothing is known are never drawn; here they only must not be in the way.
     known = mask | ~mask.any(axis=-1, keepdims=True)
     weights = deferral_weights(
@@ -101,8 +103,9 @@ def fit_module(
     outputs: int,
     seed: int,
     training: Training,
-    rows: Int[np.ndarray, " r"],
-    held: Int[np.ndarray, " h"],
+    loss_name: str,
+    rows: Int[np.ndarray, "*members r"],
+    held: Int[np.ndarray, "*members h"],
     device: str | None,
     checkpoint: Path | None,
     progress: Callable[[str], None] | None,
@@ -131,6 +134,7 @@ def fit_module(
         rows=torch.from_numpy(rows),
         held=torch.from_numpy(held),
         training=training,
+        loss_name=loss_name,
         random_state=seed,
         device=device,
         checkpoint=checkpoint,

@@ -36,6 +36,10 @@ class Perceptrons:
 
     def scores(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "members n m"]:
         """Return log-shares, each row's exponentials adding up to 1, shape (members, n, m)."""
+        return log_shares(self.outputs(X))
+
+    def outputs(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "members n m"]:
+        """Return what the last layer gives, shape (members, n, m)."""
         widest = max(weight.shape[2] for weight in self.weights)
         step = max(1, _BLOCK_CELLS // (len(self) * widest))
         return np.concatenate([self._block(X[i : i + step]) for i in range(0, len(X), step)], axis=1)
@@ -46,7 +50,7 @@ class Perceptrons:
             x = x @ weight + bias[:, None]
             if i < len(self.weights) - 1:
                 np.maximum(x, 0.0, out=x)
-        return log_shares(x)
+        return x
 
 
 def log_shares(scores: Float[np.ndarray, "*batch m"]) -> Float[np.ndarray, "*batch m"]:
@@ -67,6 +71,7 @@ def fit_perceptrons(
     rows: Int[np.ndarray, "*members r"],
     held: Int[np.ndarray, "*members h"],
     seeds: Sequence[int],
+    loss_name: str = "",
     device: str | None = None,
     checkpoint: Path | None = None,
     progress: Callable[[str], None] | None = None,
@@ -86,6 +91,7 @@ def fit_perceptrons(
         rows=torch.from_numpy(rows),
         held=torch.from_numpy(held),
         training=training,
+        loss_name=loss_name,
         random_state=int(seeds[0]),
         device=device,
         checkpoint=checkpoint,
@@ -97,6 +103,32 @@ def fit_perceptrons(
         [weight.detach().cpu().numpy() for weight in network.weights],
         [bias.detach().cpu().numpy() for bias in network.biases],
         history.best.numpy().astype(np.float64),
+    )
+
+
+def fit_regressors(
+    X: Float[np.ndarray, "n d"],
+    truth: Float[np.ndarray, " n"],
+    *,
+    hidden: Sequence[int],
+    training: Training,
+    rows: Int[np.ndarray, "*members r"],
+    held: Int[np.ndarray, "*members h"],
+    seeds: Sequence[int],
+    device: str | None = None,
+) -> Perceptrons:
+    """Return one regressor for each seed, by squared error: `Perceptrons.outputs` are its predictions."""
+    return fit_perceptrons(
+        X,
+        [truth.astype(np.float32)[None]],
+        lambda said, right: (said[..., 0] - right).square(),
+        outputs=1,
+        hidden=hidden,
+        training=training,
+        rows=rows,
+        held=held,
+        seeds=seeds,
+        device=device,
     )
 
 

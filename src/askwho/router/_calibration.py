@@ -47,7 +47,7 @@ class Calibration:
                 np.quantile(scores, np.linspace(0, 1, _MOST_KNOTS)) if asked.any() else np.linspace(0, 1, _MOST_KNOTS)
             )
             if asked.sum() < _FEWEST_ROWS:
-                calibrated[j] = raw[j] if in_errors else outcomes.mean() if asked.any() else 0.5
+                calibrated[j] = raw[j] if in_errors else _line(scores, outcomes, raw[j])
                 continue
             rising = IsotonicRegression(out_of_bounds="clip").fit(scores, outcomes)
             calibrated[j] = rising.predict(raw[j])
@@ -78,6 +78,15 @@ class Calibration:
         slope, intercept, begins = self._lines
         line = (self.raw[:, 1:-1] <= expected[:, :, None]).sum(axis=2) + begins
         return intercept.take(line) + slope.take(line) * expected
+
+
+def _line(scores: np.ndarray, outcomes: np.ndarray, knots: np.ndarray) -> np.ndarray:
+    """A rising line through few rows, never beyond the errors that were seen."""
+    if not len(outcomes):
+        return np.full(len(knots), 0.5)
+    centred = scores - scores.mean()
+    slope = max(0.0, float(centred @ outcomes)) / max(float(centred @ centred), 1e-12)
+    return np.clip(outcomes.mean() + slope * (knots - scores.mean()), outcomes.min(), outcomes.max())
 
 
 def _with_ends(knots: np.ndarray, reach: float) -> np.ndarray:

@@ -15,7 +15,7 @@ _MOST_ROWS = 24_000
 class Curve:
     """From a query's ranking and expected errors to the expected error of each of its committees."""
 
-    def __init__(self, *, trees: int = 48, leaf: int = 20, random_state: int = 0) -> None:
+    def __init__(self, *, trees: int = 48, leaf: int = 5, random_state: int = 0) -> None:
         self.trees = trees
         self.leaf = leaf
         self.random_state = random_state

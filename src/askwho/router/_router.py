@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from askwho import _validation as check
 from askwho._types import FloatTable, Order
 from askwho.aggregation import Committee, Verdicts, aggregation
-from askwho.answers import Answers
+from askwho.answers import Answers, Cell
 from askwho.exceptions import InvalidInputError
 from askwho.learners import (
     LEARNERS,
@@ -130,7 +130,7 @@ class Router:
                 f"`errors` must hold something of everybody, got nothing of {panel.names[int(unasked.argmax())]!r}."
             )
         self.panel_ = panel
-        self.n_classes_ = 0 if answers is None else max(2, len(answers.encoded[1])) if task == "classification" else 0
+        self.n_classes_ = 0 if answers is None or task != "classification" else _different_answers(answers)
         self.task_: Task = task
         charged = fees_table(fees, panel, len(known))
         # Fees that differ by query are known only after the call: decisions use what the features lead to expect.
@@ -158,9 +158,9 @@ class Router:
     def judge(self, known: Float[np.ndarray, "n d"]) -> Judgement:
         """Return what is thought of each entity: expected errors, and scores where a price is baked into them."""
         if self.scorer_ is None:
-            return Judgement(self.calibration_.apply(self.learner_.predict(known)))
+            return Judgement(self.calibration_.apply(self.learner_.predict(known)), self.panel_.error_weights)
         scores = self.scorer_.scores(known)[0]
-        return Judgement(self.calibration_.apply(-scores), scores)
+        return Judgement(self.calibration_.apply(-scores), self.panel_.error_weights, scores)
 
     def expected_errors(self, X: ArrayLike) -> FloatTable:
         """Return each entity's expected error, shape (n, |A|)."""
@@ -308,7 +308,7 @@ class Router:
         for name in candidates(str(self.learner)):
             raw = cross_fit(LEARNERS[name], X, observed, fold, random_state=self.random_state)
             calibration = Calibration.fit(raw, observed)
-            judged = Judgement(calibration.apply(raw))
+            judged = Judgement(calibration.apply(raw), self.panel_.error_weights)
             found = score.area(judged, COMMITTEES[self.task_][-1] if score.answers is not None else None, self.width_)
             self.trials_[name] = found
             self._say(f"learner {name}: area {found:.4f}")
@@ -351,7 +351,7 @@ class Router:
             scores[held] = policy(seen).scores(X[held])[0]
             self._say(f"policy {settings.surrogate}: fold {number + 1} of {self.cv}")
         self.calibration_ = Calibration.fit(-scores, observed, in_errors=False)
-        judged = Judgement(self.calibration_.apply(-scores), scores)
+        judged = Judgement(self.calibration_.apply(-scores), self.panel_.error_weights, scores)
         combine = COMMITTEES[self.task_][-1] if score.answers is not None else None
         self.trials_ = {settings.surrogate: score.area(judged, combine, self.width_)}
         self.scorer_ = policy(np.arange(len(X)))
@@ -382,7 +382,7 @@ class Router:
         sizes = np.empty((len(prices), len(X)), dtype=np.intp)
         for seen, held in each_fold(fold):
             self._fit_cardinality(X, judged, lessons, seen, settings, group)
-            part = Judgement(judged.expected[held], None if judged.scores is None else judged.scores[held])
+            part = judged.rows(held)
             for p, price in enumerate(prices):
                 sizes[p, held] = self.sizes(X[held], part, lessons.orders[p][held], score.foreseen[held], float(price))
         self._fit_cardinality(X, judged, lessons, np.arange(len(X)), settings, group)
@@ -431,3 +431,8 @@ class Router:
     def _say(self, line: str) -> None:
         if self.progress is not None:
             self.progress(line)
+
+
+def _different_answers(answers: Answers) -> int:
+    """How many different answers occur, two at the least."""
+    return max(2, len(np.unique(answers.values[answers.states == Cell.ANSWERED])))

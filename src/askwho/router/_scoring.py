@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from askwho._types import FloatTable, Order
 from askwho.aggregation import Committee, best_of_k
@@ -23,15 +23,22 @@ class Judgement:
 
     Args:
         expected: expected errors, shape (n, |A|).
+        error_weights: α, what an error of each entity weighs, shape (|A|,).
         scores: shape (n, |A|), higher asked earlier, where a price is baked into the ranking; else None.
     """
 
     expected: Float[np.ndarray, "n a"]
+    error_weights: Float[np.ndarray, " a"]
     scores: Float[np.ndarray, "n a"] | None = None
 
     def costs(self, fees: Float[np.ndarray, "n a"], price: float) -> Float[np.ndarray, "n a"]:
         """Return what ranks the entities, lower first, shape (n, |A|)."""
-        return self.expected + price * fees if self.scores is None else -self.scores
+        return self.error_weights * self.expected + price * fees if self.scores is None else -self.scores
+
+    def rows(self, chosen: Int[np.ndarray, " m"]) -> "Judgement":
+        """Return the judgement of some of the queries."""
+        scores = None if self.scores is None else self.scores[chosen]
+        return Judgement(self.expected[chosen], self.error_weights, scores)
 
 
 def price_grid(fees: Float[np.ndarray, " a"], expected: FloatTable, count: int = 31) -> Float[np.ndarray, " p"]:

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 
 from askwho import _validation as check
 from askwho._comp_sum import check_u
+from askwho.aggregation import AGGREGATIONS
 from askwho.cardinality import FeeTransform, cardinality_losses
 from askwho.engine import Training, require_torch
 from askwho.exceptions import InvalidInputError
@@ -40,6 +41,8 @@ class SurrogateCardinality:
 
     def __post_init__(self) -> None:
         check_u(self.u)
+        if self.metric is not None:
+            check.one_of(self.metric, "metric", [*AGGREGATIONS, "best-of-k"])
         if self.fee_weights is not None:
             if not self.fee_weights:
                 raise InvalidInputError("`fee_weights` must hold one price at the least, got none.")

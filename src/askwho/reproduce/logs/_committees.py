@@ -100,7 +100,13 @@ def routed(
 
 
 def committee_errors(
-    log: DecisionLog, order: np.ndarray, expected: np.ndarray, combine: str, *, absent: str = "unknown"
+    log: DecisionLog,
+    order: np.ndarray,
+    expected: np.ndarray,
+    combine: str,
+    *,
+    absent: str = "unknown",
+    scores: np.ndarray | None = None,
 ) -> Float[np.ndarray, "n K"]:
     """Return the errors of the first k of an order, shape (n, K); of grades, the first entity's own.
 
@@ -110,6 +116,7 @@ def committee_errors(
         expected: expected errors, shape (n, |A|) or (|A|,).
         combine: a name in `AGGREGATIONS`.
         absent: a member that was not asked makes a decision `"unknown"` (NaN), or is `"silent"`.
+        scores: shape (n, |A|), for aggregations that weigh by them.
     """
     if log.answers is None or log.truth is None:
         return in_order(log.errors, order)[:, :1]
@@ -117,8 +124,8 @@ def committee_errors(
     if absent == "silent":
         states = np.where(answers.states == Cell.NOT_ASKED, Cell.NO_ANSWER, answers.states).astype(np.int8)
         answers = Answers(answers.values, states)
-    ones, scores = np.ones(len(log), dtype=np.intp), np.zeros(log.errors.shape)
-    chosen = Selection(log.panel, order, ones, scores, np.array(log.fees))
+    ones, given = np.ones(len(log), dtype=np.intp), np.zeros(log.errors.shape) if scores is None else np.array(scores)
+    chosen = Selection(log.panel, order, ones, given, np.array(log.fees))
     top = 1.0 if log.task == "classification" else None
     weighed = np.clip(np.broadcast_to(expected, log.errors.shape), 1e-6, top)
     members = Committee.of(chosen, answers, expected_errors=weighed)

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from askwho.evaluation import Held, Point, adaptive_points, fixed_points
 from askwho.policy import Policy, fit_policy
-from askwho.reproduce.logs import _cascade, _committees, _deslib, _routers, _stacking
+from askwho.reproduce.logs import _cascade, _committees, _deslib, _paper, _routers, _stacking
 from askwho.reproduce.logs._committees import SkippedError
 from askwho.reproduce.logs._split import Split
 
@@ -42,6 +42,7 @@ def _points(policy: Policy, split: Split) -> list[Point]:
 METHODS: Mapping[str, Method] = {
     "askwho": askwho,
     "askwho (no base)": askwho_without_base,
+    "the paper's top-k": _paper.topk,
     "best single": _committees.best_single,
     "cheapest single": _committees.cheapest_single,
     "vote": _committees.plain_votes,
