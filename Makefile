@@ -10,6 +10,9 @@ ifneq ($(wildcard ../shared/data),)
 export ASKWHO_DATA ?= $(abspath ../shared/data)
 endif
 
+# Threads that spin while they wait crawl on a busy machine.
+export OMP_WAIT_POLICY ?= PASSIVE
+
 .PHONY: demo test check bench bench-logs clean
 
 demo: $(VENV)/ready
@@ -28,6 +31,10 @@ check: $(VENV)/ready
 bench: $(VENV)/ready
 	$(BIN)/python benchmarks/core.py --out benchmarks/results/core.json
 	$(BIN)/python benchmarks/decide.py --out benchmarks/results/decide.json
+	$(BIN)/python benchmarks/conditioning.py --out benchmarks/results/conditioning.json
+	$(BIN)/python benchmarks/bayes.py --out benchmarks/results/bayes.json --figure benchmarks/results/bayes.png
+	$(BIN)/python benchmarks/cardinality.py --out benchmarks/results/cardinality.json
+	$(BIN)/python benchmarks/california_speed.py --out benchmarks/results/california_speed.json
 
 bench-logs: $(VENV)/ready
 	$(BIN)/askwho reproduce logs --out benchmarks/results/logs

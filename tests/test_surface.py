@@ -16,6 +16,7 @@ MODULES = [
     "askwho",
     "askwho.aggregation",
     "askwho.data",
+    "askwho.engine",
     "askwho.estimators",
     "askwho.evaluation",
     "askwho.learners",
@@ -33,7 +34,7 @@ def public(module):
 
 @pytest.fixture(params=MODULES)
 def module(request):
-    if request.param == "askwho.losses":
+    if request.param in ("askwho.engine", "askwho.losses"):
         pytest.importorskip("torch")
     return importlib.import_module(request.param)
 

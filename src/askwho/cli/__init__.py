@@ -1,11 +1,16 @@
 """The command line: thin, it parses, calls and prints. Exit status 0, 1 (failed), 2 (bad input, one clear line)."""
 
+import os
+
+# Threads that wait for each other spin unless told otherwise: on a machine that is busy they wait twenty times as long.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 import sys
 
 import typer
 
 from askwho.cli._commands import app, run
-from askwho.exceptions import AskwhoError
+from askwho.exceptions import AskwhoError, DivergedError
 
 __all__ = ["app", "main"]
 
@@ -20,7 +25,7 @@ def status_of(arguments: list[str]) -> int:
     try:
         run(arguments)
     except AskwhoError as error:
-        return _say(str(error), 2)
+        return _say(str(error), 1 if isinstance(error, DivergedError) else 2)
     except typer.TyperException as error:
         # A missing argument is named by its own wording, any other mistake by its text.
         return _say(getattr(error, "format_message", error.__str__)(), 2)

@@ -1,6 +1,6 @@
 """The training loop: data stays on the device, batches are indices, every member keeps its best weights."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,9 @@ from askwho.engine._checkpoint import Checkpoint, fingerprint, restore, store
 from askwho.engine._networks import Network
 from askwho.engine._plan import Precision, Training
 from askwho.exceptions import DivergedError, InvalidInputError
+
+# Multiplications a step below which a second thread is not worth waiting for.
+_WORTH_THREADS = 20_000_000
 
 Loss = Callable[..., Tensor]
 """Scores (members, b, m) and targets, each (members, b, ...), to unreduced losses (members, b)."""
@@ -100,7 +103,7 @@ def train(
         order = shared[..., torch.randperm(shared.shape[-1], generator=state.generator)].to(where)
         network.train()
         seen = torch.zeros(network.members, device=where)
-        with _own_chance(random_state + state.epoch, where):
+        with _own_chance(random_state + state.epoch, where), _threads(network, plan.batch, where):
             for index in _batches(order, plan.batch):
                 with context():
                     scores = network(data.inputs[index])
@@ -204,7 +207,25 @@ def _batches(order: Tensor, size: int) -> Iterator[Tensor]:
 
 
 @contextmanager
-def _own_chance(seed: int, where: torch.device) -> Iterator[None]:
+def _threads(network: Network, batch: int, where: torch.device) -> Generator[None]:
+    """One thread for a small network: several gain little there, and on a busy machine they wait for each other."""
+    work = batch * sum(parameter.numel() for parameter in network.parameters())
+    before = torch.get_num_threads()
+    if where.type == "cpu" and work < _WORTH_THREADS and not any(map(_slides, network.modules())):
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _slides(module: torch.nn.Module) -> bool:
+    """Whether a module uses its weights many times over, so that their number says little of the work."""
+    return isinstance(module, torch.nn.Conv2d)
+
+
+@contextmanager
+def _own_chance(seed: int, where: torch.device) -> Generator[None]:
     """Chance of an epoch's own, for a network that draws some (dropout); the caller's is as it was afterwards."""
     on_gpu = where.type == "cuda"
     with torch.random.fork_rng(devices=[where] if on_gpu else []):

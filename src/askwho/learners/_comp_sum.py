@@ -157,8 +157,8 @@ class CompSum:
         costs = augmented_costs(bounded, panel=panel, fees=fees, fee_weight=self.fee_weight)
         if self.surrogate in _OF_COSTS_UP_TO_1 and (costs > 1 + 1e-9).any():
             raise InvalidInputError(
-                f"`costs` must be between 0 and 1 for the surrogate {self.surrogate!r}, got {np.nanmax(costs):g}: lower "
-                "`fee_weight`, bound the errors, or use 'top-k'."
+                f"`costs` must be between 0 and 1 for the surrogate {self.surrogate!r}, got {np.nanmax(costs):g}: "
+                "lower `fee_weight`, bound the errors, or use 'top-k'."
             )
         return costs
 
@@ -250,7 +250,7 @@ class Shares:
     def scores(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "members n a"]:
         """Return the logarithm of `losses.asymmetric_softmax_shares`, less a constant a row.
 
-        Shape (members, n, |A|).
+        The shape is (members, n, |A|).
         """
         raw = self.scorer.scores(X)
         labels, experts = raw[..., : self.n_labels], raw[..., self.n_labels :]

@@ -1,0 +1,117 @@
+import pytest
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+
+from askwho import InvalidInputError, engine  # noqa: E402
+from askwho.engine import Alone, Mlp, Network, resnet  # noqa: E402
+from tests.engine import problem  # noqa: E402
+
+
+def test_each_member_of_perceptrons_starts_as_it_would_alone():
+    together = Mlp(4, 3, hidden=(8, 5), seeds=(3, 1, 4))
+    for member, seed in enumerate((3, 1, 4)):
+        alone = Mlp(4, 3, hidden=(8, 5), seeds=(seed,))
+        problem.assert_same_weights(problem.weights_of(together, member), problem.weights_of(alone))
+    assert not torch.equal(together.weights[0][0], together.weights[0][1])
+
+
+def test_perceptrons_start_as_linear_layers_of_torch_do():
+    network = Mlp(16, 3, hidden=(25,), seeds=(0,))
+    for weight, bias, inputs in zip(network.weights, network.biases, (16, 25), strict=True):
+        bound = inputs**-0.5
+        assert 0.9 * bound < weight.abs().max() <= bound
+        assert bias.abs().max() <= bound
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["shared rows", "rows of each member"])
+def test_perceptrons_give_each_member_its_own_scores(shared):
+    network = Mlp(4, 3, hidden=(8,), seeds=(0, 1))
+    inputs = problem.INPUTS[:6] if shared else torch.stack([problem.INPUTS[:6], problem.INPUTS[6:12]])
+    scores = network(inputs)
+    assert scores.shape == (2, 6, 3)
+    for member in range(2):
+        x = inputs if shared else inputs[member]
+        by_hand = torch.relu(x @ network.weights[0][member] + network.biases[0][member])
+        by_hand = by_hand @ network.weights[1][member] + network.biases[1][member]
+        torch.testing.assert_close(scores[member], by_hand)
+
+
+def test_perceptrons_without_hidden_layers_are_linear():
+    network = Mlp(4, 3, hidden=(), seeds=(5, 6))
+    x, y = problem.INPUTS[:10], problem.INPUTS[10:20]
+    zero = network(torch.zeros(10, 4))
+    torch.testing.assert_close(network(2 * x - 3 * y) - zero, 2 * (network(x) - zero) - 3 * (network(y) - zero))
+    assert len(network.weights) == 1
+    curved = Mlp(4, 3, hidden=(8,), seeds=(5, 6))
+    assert not torch.allclose(curved(2 * x) + curved(-2 * x), 2 * curved(torch.zeros(10, 4)), atol=1e-3)
+
+
+@pytest.mark.parametrize("hidden", [(0,), (8, -1)])
+def test_layers_without_width_are_refused(hidden):
+    with pytest.raises(InvalidInputError, match="`hidden` must hold widths of at least 1, got"):
+        Mlp(4, 3, hidden=hidden)
+
+
+def test_any_module_is_a_network_of_one_member():
+    module = nn.Linear(4, 3)
+    network = Alone(module)
+    assert isinstance(network, Network)
+    assert network.members == 1
+    torch.testing.assert_close(network(problem.INPUTS), module(problem.INPUTS)[None])
+
+
+def layers(module):
+    """The layers with weights on the way from input to output: not the shortcuts, which go around."""
+    return [
+        (name, m)
+        for name, m in module.named_modules()
+        if isinstance(m, nn.Conv2d | nn.Linear) and "around" not in name.split(".")
+    ]
+
+
+@pytest.mark.parametrize("depth", [4, 6, 8, 10])
+def test_the_depth_of_a_residual_network_counts_its_layers_with_weights(depth):
+    network = resnet(depth, 7, width=4)
+    found = layers(network)
+    assert len(found) == depth
+    assert all(m.kernel_size == (3, 3) for _, m in found[:-1])
+    assert found[-1][1].out_features == 7
+    # Each further block halves the resolution and doubles the channels.
+    assert found[-1][1].in_features == 4 * 2 ** ((depth - 2) // 2 - 1)
+    assert [m.stride[0] for _, m in found[:-1]].count(2) == (depth - 2) // 2 - 1
+
+
+@pytest.mark.parametrize("depth", [4, 10])
+def test_a_residual_network_takes_images_and_rows_alike(depth):
+    network = resnet(depth, 5, width=4).eval()
+    images = torch.rand(2, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        scores = network(images)
+        assert scores.shape == (2, 5)
+        torch.testing.assert_close(network(images.reshape(2, -1)), scores, rtol=0, atol=0)
+    assert not torch.allclose(scores[0], scores[1])
+
+
+def test_a_residual_network_is_made_from_its_seed_and_leaves_chance_alone(monkeypatch):
+    # A GPU's generators are global too: nobody may seed them on the way.
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda seed: pytest.fail("the GPU was seeded"))
+    torch.default_generator.manual_seed(11)
+    before = torch.get_rng_state()
+    once = problem.weights_of(resnet(6, 5, width=4, seed=3))
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.rand(100)
+    problem.assert_same_weights(once, problem.weights_of(resnet(6, 5, width=4, seed=3)))
+    assert not problem.same_weights(once, problem.weights_of(resnet(6, 5, width=4, seed=4)))
+
+
+@pytest.mark.parametrize("depth", [2, 5, 12])
+def test_other_depths_are_refused(depth):
+    with pytest.raises(InvalidInputError, match="`depth` must be 4, 6, 8 or 10"):
+        resnet(depth, 5)
+
+
+def test_the_engine_has_what_it_names_and_nothing_else():
+    assert all(hasattr(engine, name) for name in engine.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'fit'"):
+        _ = engine.fit
