@@ -58,7 +58,8 @@ def write_down(results: dict[str, Any], out: Path | None) -> None:
 
 
 def _commit() -> str:
-    return _git("rev-parse", "HEAD") + ("+changes" if _git("status", "--porcelain", "src", "benchmarks") else "")
+    changed = _git("status", "--porcelain", "src", "benchmarks", ":!benchmarks/results")
+    return _git("rev-parse", "HEAD") + ("+changes" if changed else "")
 
 
 def _accelerator() -> dict[str, str]:
