@@ -269,6 +269,23 @@ def test_a_run_writes_its_files(data, name, tmp_path, monkeypatch):
     assert f"## {name}" in (tmp_path / "logs.md").read_text()
 
 
+def test_logs_side_by_side_are_as_one_by_one(data):
+    methods = {name: METHODS[name] for name in ("askwho", "best single", "forest router")}
+    lines: list[str] = []
+    one, two = (
+        run_logs(data, names=["classes", "numbers"], seeds=(0,), methods=methods, workers=workers, progress=say)
+        for workers, say in ((1, None), (2, lines.append))
+    )
+    for study in (one, two):
+        for log in study["logs"].values():
+            log.pop("seconds")
+            for method in log["methods"].values():
+                method.pop("seconds")
+    assert list(two["logs"]) == ["classes", "numbers"]
+    assert one["logs"] == two["logs"]
+    assert len(lines) == 2 * (len(methods) + 1)
+
+
 def test_the_figure_has_bytes_or_a_hint(data, tmp_path):
     run_logs(data, names=["classes"], seeds=(0,), out=tmp_path, methods={"best single": METHODS["best single"]})
     page = (tmp_path / "logs.md").read_text()

@@ -283,11 +283,11 @@ def test_k_is_the_best_in_expectation():
     rng = np.random.default_rng(0)
     n = 3000
     X, query = np.eye(2)[np.arange(n) % 2], np.arange(n) % 2
-    chance = np.array([[0.5, 0.3, 0.2], [0.2, 0.15, 0.1]])
+    chance = np.array([[0.9, 0.4, 0.1], [0.3, 0.3, 0.1]])
     errors = (rng.random((n, 3)) < chance[query]).astype(float)
-    fees = np.tile([[0.1, 0.2, 0.4]], (n, 1))
-    chooser = network(SurrogateCardinality(hidden=(), training=EXACT), X, errors, fees, np.array([0.0, 1.0, 4.0]))
-    found = [chooser.sizes(np.eye(2), price, width=3).tolist() for price in (0.0, 1.0, 4.0)]
+    fees = np.tile([[0.1, 0.2, 0.7]], (n, 1))
+    chooser = network(SurrogateCardinality(hidden=(), training=EXACT), X, errors, fees, np.array([0.0, 1.0, 8.0]))
+    found = [chooser.sizes(np.eye(2), price, width=3).tolist() for price in (0.0, 1.0, 8.0)]
     assert found == [[3, 3], [2, 1], [1, 1]]
 
 

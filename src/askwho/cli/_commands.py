@@ -239,6 +239,7 @@ def reproduce(
     only: Annotated[str | None, typer.Option(help="Some of the logs, separated by commas.")] = None,
     seeds: Annotated[int, typer.Option(help="How many splits.")] = 3,
     quick: Annotated[bool, typer.Option("--quick", help="One split of a thousand rows of each log.")] = False,
+    workers: Annotated[int, typer.Option(min=1, help="How many logs at a time.")] = 2,
 ) -> None:
     """Run a study: every method on every log, at the same money, with intervals."""
     one_of(name, "name", ["logs"])
@@ -253,6 +254,7 @@ def reproduce(
         seeds=range(1) if quick else range(seeds),
         rows=1000 if quick else None,
         out=out,
+        workers=workers,
         progress=lambda line: _err.print(line, markup=False),
     )
     _out.print(f"logs.json, logs.md and logs.png in {out}", markup=False)

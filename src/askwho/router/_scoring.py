@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from askwho._types import FloatTable, Order
+from askwho._types import Order
 from askwho.aggregation import Committee, best_of_k
 from askwho.answers import Answers
 from askwho.frontier import Frontier, area, stated_budgets
@@ -41,8 +41,10 @@ class Judgement:
         return Judgement(self.expected[chosen], self.error_weights, scores)
 
 
-def price_grid(fees: Float[np.ndarray, " a"], expected: FloatTable, count: int = 31) -> Float[np.ndarray, " p"]:
-    """Return prices λ from 0 to where money alone decides, shape (count,)."""
+def price_grid(
+    fees: Float[np.ndarray, " a"], expected: Float[np.ndarray, "..."], count: int = 31
+) -> Float[np.ndarray, " p"]:
+    """Return prices λ from 0 to where money alone decides, shape (count,); errors of any shape tell their spread."""
     paid = fees[fees > 0]
     if not paid.size:
         return np.zeros(1)

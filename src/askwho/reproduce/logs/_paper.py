@@ -27,7 +27,7 @@ def topk(split: Split) -> list[Point]:
     """
     if importlib.util.find_spec("torch") is None:
         raise SkippedError("torch is not installed")
-    prices = price_grid(split.price, split.train.errors[~np.isnan(split.train.errors)][:, None], _PRICES)
+    prices = price_grid(split.price, split.train.errors[~np.isnan(split.train.errors)], _PRICES)
     everything = np.arange(len(split.train))
     scores = _policies(split, prices, everything).scores(split.X_test)
     width = 1 if split.test.answers is None else min(_WIDEST, len(split.price))

@@ -1,9 +1,12 @@
 """The benchmark on real logs: every method on every log, at the same money, with intervals."""
 
+import multiprocessing
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import Empty
 from typing import Any
 
 import numpy as np
@@ -40,6 +43,7 @@ def run_logs(
     out: Path | None = None,
     rows: int | None = None,
     methods: Mapping[str, Method] | None = None,
+    workers: int = 1,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Return what every method gets and pays on every log, and how askwho stands against each.
@@ -51,19 +55,53 @@ def run_logs(
         out: where to write `logs.json`, `logs.md` and `logs.png`, after every log; nothing is written unless said.
         rows: so many rows of each log, drawn at random, for a quick run.
         methods: by name; all of `METHODS`, unless said.
+        workers: how many logs are studied at a time, each in a process of its own; the largest begin.
         progress: called with a line of text as the study goes on.
     """
     say = progress or (lambda _: None)
+    chosen = list(names or log_names(data))
     study: dict[str, Any] = {"seeds": list(seeds), "rows": rows, "provenance": provenance(), "logs": {}}
-    for name in names or log_names(data):
-        start = time.perf_counter()
-        log = load_log(data, name, rows=rows)
-        study["logs"][name] = study_log(log, seeds, METHODS if methods is None else methods, say)
-        study["logs"][name]["seconds"] = round(time.perf_counter() - start, 1)
-        say(f"{name}: {study['logs'][name]['seconds']} s in all")
+    jobs = [(data, name, list(seeds), rows, dict(METHODS if methods is None else methods)) for name in chosen]
+    found: dict[str, dict[str, Any]] = {}
+    for name, log in _one_by_one(jobs, say) if workers == 1 else _side_by_side(jobs[::-1], workers, say):
+        found[name] = log
+        study["logs"] = {each: found[each] for each in chosen if each in found}
+        say(f"{name}: {log['seconds']} s in all")
         if out is not None:
             write(study, out)
     return study
+
+
+Job = tuple[Path, str, list[int], int | None, dict[str, Method]]
+"""One log to study: the folder of the data, its name, the seeds, how many rows, and the methods."""
+
+
+def _one_by_one(jobs: Sequence[Job], say: Progress) -> Iterator[tuple[str, dict[str, Any]]]:
+    for job in jobs:
+        yield job[1], _study(job, say)
+
+
+def _side_by_side(jobs: Sequence[Job], workers: int, say: Progress) -> Iterator[tuple[str, dict[str, Any]]]:
+    context = multiprocessing.get_context("spawn")
+    with context.Manager() as manager, ProcessPoolExecutor(workers, mp_context=context) as pool:
+        lines = manager.Queue()
+        running: dict[Future[dict[str, Any]], str] = {pool.submit(_study, job, lines.put): job[1] for job in jobs}
+        while running:
+            done, _ = wait(running, timeout=1, return_when="FIRST_COMPLETED")
+            try:
+                while True:
+                    say(lines.get_nowait())
+            except Empty:
+                pass
+            for each in done:
+                yield running.pop(each), each.result()
+
+
+def _study(job: Job, say: Progress) -> dict[str, Any]:
+    data, name, seeds, rows, methods = job
+    start = time.perf_counter()
+    log = study_log(load_log(data, name, rows=rows), seeds, methods, lambda line: say(f"{name}: {line}"))
+    return log | {"seconds": round(time.perf_counter() - start, 1)}
 
 
 def study_log(log: DecisionLog, seeds: Sequence[int], methods: Mapping[str, Method], say: Progress) -> dict[str, Any]:
