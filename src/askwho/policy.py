@@ -45,8 +45,19 @@ class Policy:
         return self.encoder.transform(queries)
 
     def select(self, queries: Mapping[str, np.ndarray], **target: Any) -> Selection:  # noqa: ANN401 - Router.select's
-        """Return whom to ask about each query; exactly one target, as in `Router.select`."""
+        """Return whom to ask about each query; the target as in `Router.select`."""
         return self.router.select(self.features(queries), **target)
+
+    def calibrate(self, log: DecisionLog) -> None:
+        """Take targets from a log that the policy has not seen, so that promises are exact: see `Router.calibrate`."""
+        answers, errors, fees = log.answers, log.errors, log.fees
+        if self.base is not None:
+            answers, errors, fees = _behind(self.own_answers(log.known), log, self.panel)
+        X, groups = self.features(log.known), log.groups
+        info, shares = self.told(log.info), self.shares(log.known)
+        self.router.calibrate(
+            X, answers=answers, truth=log.truth, errors=errors, fees=fees, groups=groups, info=info, shares=shares
+        )
 
     def complete(self, answers: Answers, queries: Mapping[str, np.ndarray]) -> Answers:
         """Return the answers of the log's entities with those of our own base in front."""
@@ -58,9 +69,34 @@ class Policy:
             raise InvalidInputError("This policy has no base of its own.")
         return self.base.predict(self.features(queries), _texts(queries, self.encoder.text))
 
-    def combine(self, selection: Selection, answers: Answers, queries: Mapping[str, np.ndarray]) -> Verdicts:
+    def shares(self, queries: Mapping[str, np.ndarray]) -> Float[np.ndarray, "n t"] | None:
+        """Return our own base's probabilities of the classes, shape (n, T); None where it has none."""
+        if self.base is None or self.router.task_ == "regression":
+            return None
+        return self.base.shares(self.features(queries), _texts(queries, self.encoder.text))
+
+    def told(self, info: Float[np.ndarray, "n a"] | None) -> Float[np.ndarray, "n b"] | None:
+        """Return what came back with the answers of the log's entities, our own base in front, which adds nothing."""
+        if info is None or self.base is None:
+            return info
+        return np.hstack([np.full((len(info), 1), np.nan), info])
+
+    def combine(
+        self,
+        selection: Selection,
+        answers: Answers,
+        queries: Mapping[str, np.ndarray],
+        *,
+        info: Float[np.ndarray, "n a"] | None = None,
+    ) -> Verdicts:
         """Return what each committee decides; our own base answers for itself."""
-        return self.router.combine(selection, self.complete(answers, queries), X=self.features(queries))
+        return self.router.combine(
+            selection,
+            self.complete(answers, queries),
+            X=self.features(queries),
+            info=self.told(info),
+            shares=self.shares(queries),
+        )
 
 
 def fit_policy(
@@ -103,13 +139,11 @@ def fit_policy(
         trial = own_base(X, texts, log.truth, fold, task=log.task, random_state=random_state)
         if progress is not None:
             progress("base: none is worth having" if trial is None else f"base: {trial.base.name}")
-    panel, answers, errors, fees = log.panel, log.answers, log.errors, log.fees
+    panel, answers, errors, fees, info = log.panel, log.answers, log.errors, log.fees, log.info
     if trial is not None and answers is not None and log.truth is not None:
         panel = with_base(panel)
-        answers = _with_base(answers, trial.answers)
-        error = "zero-one" if log.task == "classification" else "squared"
-        errors = task_errors(answers, log.truth, panel=panel, error=error)
-        fees = np.hstack([np.zeros((len(log), 1)), fees])
+        answers, errors, fees = _behind(trial.answers, log, panel)
+        info = np.hstack([np.full((len(log), 1), np.nan), info])
     router = Router(
         learner=learner,
         committee=committee,
@@ -119,7 +153,16 @@ def fit_policy(
         progress=progress,
     )
     router.fit(
-        X, errors=errors, panel=panel, answers=answers, truth=log.truth, fees=fees, groups=log.groups, task=log.task
+        X,
+        errors=errors,
+        panel=panel,
+        answers=answers,
+        truth=log.truth,
+        fees=fees,
+        groups=log.groups,
+        task=log.task,
+        info=info,
+        shares=None if trial is None else trial.shares,
     )
     return Policy(log.columns, features, router, None if trial is None else trial.base)
 
@@ -128,6 +171,16 @@ def with_base(panel: Panel) -> Panel:
     """Return the panel with a free base in front, under a name that nobody has."""
     name = next(name for name in ("base", "own-base", "askwho-base", "askwho-own-base") if name not in panel.names)
     return Panel((Entity(name, "base"), *panel.entities))
+
+
+def _behind(own: np.ndarray, log: DecisionLog, panel: Panel) -> tuple[Answers, np.ndarray, np.ndarray]:
+    """A log's answers, errors and fees behind those of our own base, which is the first of the panel and free."""
+    if log.answers is None or log.truth is None:
+        raise InvalidInputError("`log` must hold answers and the truth: our own base is scored by them.")
+    answers = _with_base(log.answers, own)
+    error = "zero-one" if log.task == "classification" else "squared"
+    errors = task_errors(answers, log.truth, panel=panel, error=error)
+    return answers, errors, np.hstack([np.zeros((len(log), 1)), log.fees])
 
 
 def _with_base(answers: Answers, own: np.ndarray) -> Answers:

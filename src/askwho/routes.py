@@ -10,6 +10,7 @@ from askwho.answers import Answers, Cell, column, is_null
 from askwho.data import Table, lists
 from askwho.exceptions import InvalidInputError
 from askwho.policy import Policy
+from askwho.router import POSTERIOR
 from askwho.selection import Selection, in_order
 
 _NEEDED = ("order", "k", "expected_errors", "base_answer")
@@ -44,7 +45,43 @@ def make_routes(policy: Policy, queries: Table, **target: Any) -> dict[str, list
     }
     if judged.scores is not None:
         routes["scores"] = in_order(judged.scores, selection.order).tolist()
+    shares = policy.shares(queries) if policy.router.committee_ == POSTERIOR else None
+    if shares is not None:
+        routes["base_shares"] = np.round(shares, 6).tolist()
     return routes
+
+
+def make_steps(policy: Policy, queries: Table, **target: Any) -> dict[str, list[Any]]:  # noqa: ANN401 - next_step's
+    """Return one row a query: whom to ask next, or nobody, and what is believed so far.
+
+    Queries carry the answers that came so far, and what came with them, in the columns of the log; none at first. The
+    same command on the same table gives the same rows: nothing is kept between questions.
+    """
+    n = len(next(iter(queries.values())))
+    X, shares = policy.features(queries), policy.shares(queries)
+    own = {} if policy.base is None else {"base_answer": policy.own_answers(queries)}
+    answers = _answers(policy, own, queries, n, needed=False)
+    info = info_of(policy, queries, n)
+    step = policy.router.next_step(X, answers, info=info, shares=shares, **target)
+    beliefs = policy.router.beliefs_
+    assert beliefs is not None  # noqa: S101 - next_step has seen to it
+    expected = np.clip(policy.router.expected_errors(X), 0.0, 1.0)
+    case = beliefs.case(answers, expected=expected, info=info, shares=shares)
+    asked = answers.states != Cell.NOT_ASKED
+    said, sure = beliefs.decide(case, beliefs.pool.probabilities(case, beliefs.pool.hear_all(case, asked)), answers)
+    own_name = policy.panel.names[0] if policy.base is not None else None
+    # Where classes are known something can always be said; else only what somebody said.
+    known = (answers.states == Cell.ANSWERED).any(axis=1) | (len(beliefs.classes) > 0)
+    return {
+        "ask": [name or "" for name in step.names],
+        "fee": step.fee.tolist(),
+        "prediction": [value if is_known else None for value, is_known in zip(said.tolist(), known, strict=True)],
+        "confidence": [float(p) if is_known else None for p, is_known in zip(sure, known, strict=True)],
+        "heard": [
+            [name for name, was in zip(policy.panel.names, row, strict=True) if was and name != own_name]
+            for row in asked
+        ],
+    }
 
 
 def combine_routes(policy: Policy, routes: Table, answered: Table) -> dict[str, list[Any]]:
@@ -80,7 +117,16 @@ def combine_routes(policy: Policy, routes: Table, answered: Table) -> dict[str, 
     )
     clipped = np.clip(expected, 0, 1) if router.task_ == "classification" else expected
     committee = Committee.of(selection, heard, expected_errors=clipped, n_classes=router.n_classes_ or None)
-    verdicts = aggregation(router.committee_ or "majority")(committee)
+    sure: list[float | None] | None = None
+    if router.committee_ == POSTERIOR and router.beliefs_ is not None:
+        shares = _shares(policy, routes, n)
+        case = router.beliefs_.case(heard, expected=clipped, info=info_of(policy, answered, n), shares=shares)
+        verdicts, probability = router.beliefs_.verdicts(committee, case)
+        known = in_order(verdicts.decided, k[:, None] - 1)[:, 0]
+        at_k = in_order(probability, k[:, None] - 1)[:, 0]
+        sure = [float(p) if is_known else None for p, is_known in zip(at_k, known, strict=True)]
+    else:
+        verdicts = aggregation(router.committee_ or "majority")(committee)
     said, decided = verdicts.at(k)
     spoke = committee.voted & selection.within
     missing = selection.within & ~spoke
@@ -88,14 +134,40 @@ def combine_routes(policy: Policy, routes: Table, answered: Table) -> dict[str, 
     asked = in_order(answers.states, order) != Cell.NOT_ASKED
     return {
         "prediction": [value if is_known else None for value, is_known in zip(said.tolist(), decided, strict=True)],
-        "confidence": _confidence(committee, said, decided, spoke, policy),
+        "confidence": sure if sure is not None else _confidence(committee, said, decided, spoke, policy),
         "fee": np.where(selection.within & asked, fees, 0.0).sum(axis=1).tolist(),
         "heard": [[panel.names[j] for j in row[s]] for row, s in zip(order, spoke, strict=True)],
         "ask_next": [_next(row, size, gone, panel.names) for row, size, gone in zip(order, k, missing, strict=True)],
     }
 
 
-def _answers(policy: Policy, routes: Table, answered: Table, n: int) -> Answers:
+def info_of(policy: Policy, answered: Table, n: int) -> np.ndarray | None:
+    """Return what came back with the answers, shape (n, |A|), NaN where nothing did; None where nothing ever does."""
+    pattern = policy.columns.info
+    if pattern is None:
+        return None
+    head, _, tail = pattern.partition("*")
+    told = np.full((n, len(policy.panel)), np.nan)
+    for j, name in enumerate(policy.panel.names):
+        source = answered.get(f"{head}{name}{tail}")
+        if source is not None:
+            told[:, j] = check.numeric(source, f"{head}{name}{tail}")
+    return told
+
+
+def _shares(policy: Policy, routes: Table, n: int) -> np.ndarray | None:
+    """What our own base thought of the classes when the routes were made."""
+    if policy.base is None:
+        return None
+    if "base_shares" not in routes:
+        raise InvalidInputError("`routes` must be what `askwho route` wrote, missing: ['base_shares'].")
+    shares = np.array(lists(routes["base_shares"], "base_shares"), dtype=np.float64)
+    truths = 0 if policy.router.beliefs_ is None else len(policy.router.beliefs_.truths)
+    check.same_shape(shares, "base_shares", (n, truths), "one for each class")
+    return shares
+
+
+def _answers(policy: Policy, routes: Table, answered: Table, n: int, *, needed: bool = True) -> Answers:
     pattern = policy.columns.answers
     if pattern is None:
         raise InvalidInputError(
@@ -112,7 +184,7 @@ def _answers(policy: Policy, routes: Table, answered: Table, n: int) -> Answers:
             raise InvalidInputError(f"`answers` must have a row for each route, got {len(source)} for {n}.")
         given[name] = source
     known = [name for name, values in given.items() if not is_null(column(values, name)).all()]
-    if not known:
+    if not known and needed:
         raise InvalidInputError(f"`answers` must have answer columns such as {head + policy.panel.names[-1] + tail!r}.")
     return Answers.from_table(given, policy.panel)
 

@@ -105,6 +105,15 @@ def test_decisions_are_those_of_the_evaluation(place, capsys):
     assert any(row["error"] == pytest.approx(wrong) for row in points)
 
 
+def test_a_promise_is_routed_or_refused_with_what_can_be_had(place, capsys):
+    routed = ["route", place / "policy", place / "new.parquet", "--out", place / "promised.parquet", "--json"]
+    assert run(*routed, "--budget", 0.3, "--confidence", 0.9) == 0
+    assert json.loads(capsys.readouterr().out)["mean_expected_fee"] <= 0.33
+    assert run(*routed, "--budget", 0.5, "--accuracy", 0.2, "--confidence", 0.9) == 0
+    assert run(*routed, "--accuracy", 0.001, "--confidence", 0.9) == 2
+    assert "for confidence 0.9, got 0.001: 500 rows cannot promise less" in capsys.readouterr().err.replace("\n", " ")
+
+
 def test_a_log_of_fees_in_a_file_and_nulls_by_name(place, tmp_path):
     (tmp_path / "fees.json").write_text(json.dumps(synthetic.FEES))
     columns = [*COLUMNS[:-1], tmp_path / "fees.json", "--null", "left=no-answer"]

@@ -65,7 +65,7 @@ def test_an_accuracy_is_bought_at_the_least_fee(policy):
     ("target", "message"),
     [
         ({}, "One target must be given"),
-        ({"budget": 1.0, "accuracy": 0.1}, "One target must be given"),
+        ({"budget": 1.0, "fee_weight": 0.1}, "One target must be given"),
         ({"budget": 1.0, "k": 2}, "One target must be given"),
         ({"k": 5}, "`k` must be between 1 and 4"),
         ({"budget": 1e-9}, "`budget` must be at least"),

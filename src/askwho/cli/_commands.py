@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 from rich.console import Console
@@ -19,9 +19,10 @@ from askwho.evaluation import evaluate as evaluate_policy
 from askwho.exceptions import InvalidInputError
 from askwho.learners import SURROGATE_NAMES, CompSum
 from askwho.persistence import load, save
-from askwho.policy import fit_policy
+from askwho.policy import Policy, fit_policy
 from askwho.reproduce.logs import run_logs
-from askwho.routes import combine_routes, make_routes
+from askwho.router import Mode
+from askwho.routes import combine_routes, make_routes, make_steps
 
 app = typer.Typer(
     help="Whom to ask about each query, how many of them, and how to combine what they say.",
@@ -164,6 +165,8 @@ def evaluate(
     ]
     _table(["baseline", "error", "mean fee"], rows)
     _frontier("policy with k(x)", result["adaptive"])
+    if result["sequential"]:
+        _frontier("policy asking in turn", result["sequential"])
     for key, value in head.items():
         if not key.endswith("_interval"):
             low, high = head[f"{key}_interval"]
@@ -182,11 +185,21 @@ def route(
     k: Annotated[int | None, typer.Option(help="Ask exactly so many.")] = None,
     budget: Annotated[float | None, typer.Option(help="Stay within this mean fee.")] = None,
     accuracy: Annotated[float | None, typer.Option(help="Reach this error.")] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="Promise --budget and --accuracy with this probability, such as 0.95.")
+    ] = None,
     fee_weight: Annotated[float | None, typer.Option(help="How much error one unit of money is worth.")] = None,
+    mode: Annotated[
+        str, typer.Option(help="at-once; or sequential: one question at a time, by the answers so far in QUERIES.")
+    ] = "at-once",
     json_: o.Json = False,
 ) -> None:
     """Write for each query whom to ask, how many, the expected fee and the expected error."""
-    loaded, target = load(policy), o.target_of(k, budget, accuracy, fee_weight)
+    loaded, target = load(policy), o.target_of(k, budget, accuracy, confidence, fee_weight)
+    one_of(mode, "mode", get_args(Mode))
+    if mode == "sequential":
+        _steps(loaded, queries, out, target, as_json=json_)
+        return
     total = dict.fromkeys(("queries", "k", "expected_fee", "expected_error"), 0.0)
 
     def routes() -> Iterator[dict[str, list[Any]]]:
@@ -203,6 +216,28 @@ def route(
         raise InvalidInputError("`queries` must not be empty: there is no row in it.")
     means = {f"mean_{name}": value / total["queries"] for name, value in total.items() if name != "queries"}
     _summary({"queries": int(total["queries"]), **means, "out": str(out)}, as_json=json_)
+
+
+def _steps(policy: Policy, queries: Path, out: Path, target: dict[str, Any], *, as_json: bool) -> None:
+    """Write the next question of each query, or nobody where it is time to decide."""
+    refused = sorted({"k", "confidence"} & set(target))
+    if refused:
+        raise InvalidInputError(f"`--mode sequential` takes --fee-weight, --budget and --accuracy, got {refused}.")
+    total = {"queries": 0, "to_ask": 0, "fee": 0.0}
+
+    def steps() -> Iterator[dict[str, list[Any]]]:
+        for batch in read_batches(queries):
+            made = make_steps(policy, batch, **target)
+            total["queries"] += len(made["ask"])
+            total["to_ask"] += sum(bool(name) for name in made["ask"])
+            total["fee"] += sum(made["fee"])
+            _err.print(f"{total['queries']} queries", markup=False)
+            yield made
+
+    write_batches(out, steps())
+    if not total["queries"]:
+        raise InvalidInputError("`queries` must not be empty: there is no row in it.")
+    _summary({**total, "out": str(out)}, as_json=as_json)
 
 
 @app.command()

@@ -74,9 +74,11 @@ def parse_nulls(given: str) -> Nulls | Mapping[str, Nulls]:
     return cast("Mapping[str, Nulls]", dict(_pair(part, "null") for part in given.split(",")))
 
 
-def target_of(k: int | None, budget: float | None, accuracy: float | None, fee_weight: float | None) -> dict[str, Any]:
-    """Return the one target that was given, as `Router.select` takes it."""
-    given = {"k": k, "budget": budget, "accuracy": accuracy, "fee_weight": fee_weight}
+def target_of(
+    k: int | None, budget: float | None, accuracy: float | None, confidence: float | None, fee_weight: float | None
+) -> dict[str, Any]:
+    """Return the target that was given, as `Router.select` takes it."""
+    given = {"k": k, "budget": budget, "accuracy": accuracy, "confidence": confidence, "fee_weight": fee_weight}
     return {name: value for name, value in given.items() if value is not None}
 
 

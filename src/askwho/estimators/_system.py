@@ -125,9 +125,9 @@ class DeferralSystem(BaseEstimator, ABC):
 
         Args:
             X: shape (n, d).
-            target: as in `Router.select`: `k`, `fee_weight`, `budget`, `accuracy`, `available`, `fees`. The price is
-                the constructor's `fee_weight` unless a target is given; a surrogate ranks at the price it was trained
-                with.
+            target: as in `Router.select`: `k`, `fee_weight`, `budget`, `accuracy`, `confidence`, `available`, `fees`.
+                The price is the constructor's `fee_weight` unless a target is given; a surrogate ranks at the price it
+                was trained with.
         """
         return self._select(self._known(X), target)
 

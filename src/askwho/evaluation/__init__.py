@@ -2,7 +2,7 @@
 
 from askwho.evaluation._evaluate import evaluate, headline
 from askwho.evaluation._points import Point, Resamples, hulls, interval, table_of
-from askwho.evaluation._settings import Held, adaptive_points, fixed_points, single_point
+from askwho.evaluation._settings import Held, adaptive_points, fixed_points, sequential_points, single_point
 
 __all__ = [
     "Held",
@@ -14,6 +14,7 @@ __all__ = [
     "headline",
     "hulls",
     "interval",
+    "sequential_points",
     "single_point",
     "table_of",
 ]

@@ -23,8 +23,8 @@ def evaluate(policy: Policy, log: DecisionLog, *, draws: int = 200, random_state
         random_state: their seed.
 
     Returns:
-        `task`, `n`, `entities`, `baselines`, `fixed_k`, `adaptive`, `headline`, `scored_share`. `error` is what a
-        deployed committee gets (RMSE for regression); what needs the truth is named `needs_truth_*`.
+        `task`, `n`, `entities`, `baselines`, `fixed_k`, `adaptive`, `sequential`, `headline`, `scored_share`. `error`
+        is what a deployed committee gets (RMSE for regression); what needs the truth is named `needs_truth_*`.
     """
     outside = [entity.name for entity in policy.panel.entities][1 if policy.base is not None else 0 :]
     if list(log.panel.names) != outside:
@@ -32,6 +32,7 @@ def evaluate(policy: Policy, log: DecisionLog, *, draws: int = 200, random_state
     held = settings.Held(policy, log)
     resamples = Resamples.of(log.groups, log.task, draws=draws, random_state=random_state)
     fixed, adaptive = settings.fixed_points(held), settings.adaptive_points(held)
+    sequential = settings.sequential_points(held)
     router, names = policy.router, policy.panel.names
     own = 0 if policy.base is None else 1
     best = own + int(router.entity_errors_[own:].argmin())
@@ -53,10 +54,12 @@ def evaluate(policy: Policy, log: DecisionLog, *, draws: int = 200, random_state
         },
         "fixed_k": [_row(point, resamples) for point in fixed],
         "adaptive": [_row(point, resamples) for point in adaptive],
-        "headline": headline([*fixed, *adaptive], singles[best], resamples),
+        "sequential": [_row(point, resamples) for point in sequential],
+        "headline": headline([*fixed, *adaptive, *sequential], singles[best], resamples),
         "scored_share": {
             "fixed_k": float(np.mean([~np.isnan(p.errors) for p in fixed])),
             "adaptive": float(np.mean([~np.isnan(p.errors) for p in adaptive])),
+            "sequential": float(np.mean([~np.isnan(p.errors) for p in sequential])) if sequential else None,
         },
     }
 

@@ -6,8 +6,9 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float
 
-from askwho.aggregation import Committee, Verdicts, aggregation, best_of_k
+from askwho.aggregation import Combine, Committee, Verdicts, aggregation, best_of_k
 from askwho.answers import Answers, Cell
+from askwho.beliefs import in_turn
 from askwho.costs import task_errors
 from askwho.data import DecisionLog
 from askwho.evaluation._points import Point
@@ -78,7 +79,13 @@ class Held:
         expected = np.clip(self.expected, 0, 1) if self.log.task == "classification" else self.expected
         members = Committee.of(chosen, self.answers, expected_errors=expected, n_classes=router.n_classes_ or None)
         error = "zero-one" if self.log.task == "classification" else "squared"
-        return prefix_errors(members, self.log.truth, combine=combine or router.committee_ or "majority", error=error)
+        return prefix_errors(members, self.log.truth, combine=combine or self._combine, error=error)
+
+    @cached_property
+    def _combine(self) -> Combine:
+        assert self.answers is not None  # noqa: S101 - only answers are combined
+        info, shares = self.policy.told(self.log.info), self.policy.shares(self.log.known)
+        return self.policy.router.combiner(self.answers, self.expected, info, shares)
 
     def paid(self, order: np.ndarray) -> Float[np.ndarray, "n K"]:
         """What the first k really charged, shape (n, K)."""
@@ -92,6 +99,31 @@ def adaptive_points(held: Held) -> list[Point]:
         order = held.ranked(float(price))
         size = router.sizes(held.X.astype(np.float32), held.judged, order, held.foreseen, float(price))
         points.append(_at(held, order, size, {"fee_weight": float(price)}))
+    return points
+
+
+def sequential_points(held: Held) -> list[Point]:
+    """The policy asking in turn, at each of its stored prices; none where it cannot."""
+    router, log = held.policy.router, held.log
+    if router.turns_ is None or router.asking_ is None or router.beliefs_ is None or held.answers is None:
+        return []
+    info, shares = held.policy.told(log.info), held.policy.shares(log.known)
+    case = router.beliefs_.case(held.answers, expected=np.clip(held.expected, 0, 1), info=info, shares=shares)
+    asked, points = held.answers.states != Cell.NOT_ASKED, []
+    expert = held.policy.panel.is_kind("expert")
+    for price in router.turns_.prices:
+        turns = in_turn(
+            router.asking_, router.beliefs_.pool, case, fees=held.foreseen, fee_weight=float(price), asked=asked
+        )
+        said, _ = router.beliefs_.decide(case, turns.believed, held.answers)
+        errors = np.where(turns.known, (said != log.truth).astype(np.float64), np.nan)
+        outside = ((turns.order >= 0) & expert[np.maximum(turns.order, 0)]).sum(axis=1)
+        labels = {
+            "fee_weight": float(price),
+            "mean_k": float(np.maximum(turns.asked, 1).mean()),
+            "mean_asked": float(outside.mean()),
+        }
+        points.append(Point(errors, turns.paid(held.fees), labels))
     return points
 
 

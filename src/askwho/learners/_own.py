@@ -31,14 +31,22 @@ class OwnBase:
         """Return the base's answers, shape (n,)."""
         return self.model.predict(_WORDS.transform(texts) if self.reads == "text" else X)
 
+    def shares(self, X: Float[np.ndarray, "n d"], texts: Sequence[str] | None) -> Float[np.ndarray, "n t"]:
+        """Return the base's probabilities of the sorted classes, shape (n, T)."""
+        return self.model.predict_proba(_WORDS.transform(texts) if self.reads == "text" else X)
+
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What cross-fitting found: the base, its out-of-fold answers (n,), and each candidate's error."""
+    """What cross-fitting found: the base, its out-of-fold answers (n,), and each candidate's error.
+
+    And of classes the out-of-fold probabilities (n, T); None for numbers.
+    """
 
     base: OwnBase
     answers: Shaped[np.ndarray, " n"]
     errors: dict[str, float]
+    shares: Float[np.ndarray, "n t"] | None
 
 
 def own_base(
@@ -58,21 +66,26 @@ def own_base(
     words: Any = None
     if texts is not None and task == "classification" and len(np.unique(truth)) <= _MOST_TEXT_CLASSES:
         words = _WORDS.transform(texts)
-    trials: dict[str, tuple[np.ndarray, np.ndarray, Any, Any]] = {}
+    trials: dict[str, tuple[np.ndarray, np.ndarray, Any, np.ndarray | None]] = {}
+    classes = np.unique(truth)
     for name, inputs in _inputs(task, X, words).items():
         answers = np.empty_like(truth)
+        shares = None if task == "regression" else np.zeros((len(truth), len(classes)))
         for seen, held in each_fold(fold):
-            answers[held] = _fit(name, random_state, inputs[seen], truth[seen]).predict(inputs[held])
-        trials[name] = (answers, _losses(answers, truth, task), inputs, name)
+            model = _fit(name, random_state, inputs[seen], truth[seen])
+            answers[held] = model.predict(inputs[held])
+            if shares is not None:
+                shares[np.ix_(held, np.searchsorted(classes, model.classes_))] = model.predict_proba(inputs[held])
+        trials[name] = (answers, _losses(answers, truth, task), inputs, shares)
     best = min(trials, key=lambda name: trials[name][1].mean())
-    answers, losses, inputs, _ = trials[best]
+    answers, losses, inputs, shares = trials[best]
     gain = _losses(_constant(truth, fold, task), truth, task) - losses
     if gain.mean() <= 2 * gain.std() / np.sqrt(len(gain)):
         return None
     fitted = _fit(best, random_state, inputs, truth)
     reads: Literal["features", "text"] = "text" if best == "words" else "features"
     return Trial(
-        OwnBase(best, fitted, reads), answers, {name: float(trial[1].mean()) for name, trial in trials.items()}
+        OwnBase(best, fitted, reads), answers, {name: float(trial[1].mean()) for name, trial in trials.items()}, shares
     )
 
 

@@ -24,6 +24,7 @@ from askwho.data import Columns, FeatureEncoder
 from askwho.exceptions import InvalidInputError
 from askwho.learners import Linear
 from askwho.panel import Entity, Panel
+from askwho.persistence._beliefs import asking_arrays, beliefs_state, read_asking, read_beliefs
 from askwho.persistence._networks import NetworkGraph
 from askwho.persistence._parts import (
     State,
@@ -134,10 +135,7 @@ def _policy_state(policy: Policy) -> State:
         "entity_errors": router.entity_errors_,
         "calibration.raw": router.calibration_.raw,
         "calibration.calibrated": router.calibration_.calibrated,
-        "rows.prices": router.rows_.prices,
-        "rows.errors": router.rows_.errors.astype(np.float32),
-        "rows.fees": router.rows_.fees.astype(np.float32),
-        "rows.sizes": router.rows_.sizes.astype(np.int16),
+        **_rows_arrays("rows", router.rows_),
     }
     if router.fee_learner_ is not None:
         arrays |= {
@@ -152,6 +150,13 @@ def _policy_state(policy: Policy) -> State:
         graphs["curve"] = graph(list(forest_trees(router.curve_.forest_)), width)
     else:
         arrays["curve.fallback"] = router.curve_.fallback_
+    if router.beliefs_ is not None:
+        believed = beliefs_state(router.beliefs_)
+        plain["beliefs"] = believed.plain
+        arrays |= {f"beliefs.{name}": array for name, array in believed.arrays.items()}
+    if router.asking_ is not None and router.turns_ is not None:
+        arrays |= {f"asking.{name}": array for name, array in asking_arrays(router.asking_).items()}
+        arrays |= _rows_arrays("turns", router.turns_)
     if policy.base is not None:
         base = base_state(policy.base, n_features)
         plain["base"] = base.plain
@@ -170,12 +175,11 @@ def _read_policy(state: State) -> Policy:
     router.trials_ = dict(plain["metrics"]["learners"])
     router.fees_, router.entity_errors_ = arrays["fees"], arrays["entity_errors"]
     router.calibration_ = Calibration(arrays["calibration.raw"], arrays["calibration.calibrated"])
-    router.rows_ = Rows(
-        arrays["rows.prices"],
-        arrays["rows.errors"].astype(np.float64),
-        arrays["rows.fees"].astype(np.float64),
-        arrays["rows.sizes"].astype(np.intp),
-    )
+    router.rows_ = _read_rows(_under(arrays, "rows"))
+    believed, asking, turns = plain.get("beliefs"), _under(arrays, "asking"), _under(arrays, "turns")
+    router.beliefs_ = None if believed is None else read_beliefs(believed, _under(arrays, "beliefs"))
+    router.asking_ = read_asking(asking) if asking else None
+    router.turns_ = _read_rows(turns) if turns else None
     fee = _under(arrays, "fee")
     router.fee_learner_ = Linear.of(**fee) if fee else None
     own = State(plain["learner"], _under(arrays, "learner"), state.graphs)
@@ -194,6 +198,32 @@ def _read_policy(state: State) -> Policy:
     encoder = FeatureEncoder.from_state(plain["encoder"], _under(arrays, "encoder"))
     base = None if plain["base"] is None else read_base(State(plain["base"], _under(arrays, "base"), state.graphs))
     return Policy(Columns.from_json(plain["columns"]), encoder, router, base)
+
+
+def _rows_arrays(part: str, rows: Rows) -> dict[str, np.ndarray]:
+    arrays = {
+        "prices": rows.prices,
+        "errors": rows.errors.astype(np.float32),
+        "fees": rows.fees.astype(np.float32),
+        "sizes": rows.sizes.astype(np.int16),
+    }
+    if rows.groups is not None:
+        arrays["groups"] = rows.groups.astype(np.int32)
+    if rows.coins is not None:
+        arrays["coins"] = rows.coins
+    return {f"{part}.{name}": array for name, array in arrays.items()}
+
+
+def _read_rows(arrays: Mapping[str, np.ndarray]) -> Rows:
+    return Rows(
+        arrays["prices"],
+        arrays["errors"].astype(np.float64),
+        arrays["fees"].astype(np.float64),
+        arrays["sizes"].astype(np.intp),
+        # Artefacts from before promises have neither.
+        arrays["groups"].astype(np.intp) if "groups" in arrays else None,
+        arrays.get("coins"),
+    )
 
 
 def _under(arrays: Mapping[str, np.ndarray], part: str) -> dict[str, np.ndarray]:

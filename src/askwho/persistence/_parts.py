@@ -137,6 +137,15 @@ class LinearBase:
         place = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
         return self.classes[place]
 
+    def predict_proba(self, X: Any) -> Float[np.ndarray, "n k"]:  # noqa: ANN401 - as above
+        """Return the probability of each class, shape (n, k)."""
+        inputs = X if not isinstance(X, np.ndarray) else (X - self.mean) / self.scale
+        scores = np.asarray(inputs @ self.weights.T) + self.bias
+        if scores.shape[1] == 1:
+            scores = np.hstack([np.zeros_like(scores), scores])
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
+
 
 @dataclass(frozen=True, eq=False)
 class TreeBase:
@@ -149,6 +158,10 @@ class TreeBase:
         """Return the base's answers, shape (n,)."""
         said = self.model.predict(X)
         return said[:, 0] if self.classes is None else self.classes[said.argmax(axis=1)]
+
+    def predict_proba(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n k"]:
+        """Return the probability of each class, shape (n, k)."""
+        return self.model.predict(X)
 
 
 def base_state(base: OwnBase, n_features: int) -> State:

@@ -2,18 +2,24 @@
 
 from askwho.router._calibration import Calibration
 from askwho.router._cardinality import Curve
-from askwho.router._router import COMMITTEES, Router, Rows
-from askwho.router._scoring import Judgement, price_grid
+from askwho.router._router import COMMITTEES, Mode, Router
+from askwho.router._rows import Rows, Setting
+from askwho.router._scoring import POSTERIOR, Judgement, price_grid
 from askwho.router._surrogate import CardinalityNetwork, SurrogateCardinality
+from askwho.router._turns import Step
 
 __all__ = [
     "COMMITTEES",
+    "POSTERIOR",
     "Calibration",
     "CardinalityNetwork",
     "Curve",
     "Judgement",
+    "Mode",
     "Router",
     "Rows",
+    "Setting",
+    "Step",
     "SurrogateCardinality",
     "price_grid",
 ]

@@ -1,7 +1,8 @@
 """The router: learners, calibration, committee and cardinality, and the decisions they make together."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Literal, get_args
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -9,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._types import FloatTable, Order
-from askwho.aggregation import Committee, Verdicts, aggregation
+from askwho.aggregation import Combine, Committee, Verdicts, aggregation
 from askwho.answers import Answers, Cell
+from askwho.beliefs import Asking, Beliefs
 from askwho.exceptions import InvalidInputError
 from askwho.learners import (
     LEARNERS,
@@ -27,9 +29,12 @@ from askwho.learners import (
 from askwho.panel import Panel
 from askwho.router._calibration import Calibration
 from askwho.router._cardinality import Curve
-from askwho.router._scoring import Judgement, Lessons, Scoring, Task, mean_error, probabilities
+from askwho.router._promises import Promises
+from askwho.router._rows import Rows, Setting, coins, grouped
+from askwho.router._scoring import POSTERIOR, Judgement, Lessons, Scoring, Task, mean_error, probabilities
 from askwho.router._surrogate import CardinalityNetwork, SurrogateCardinality
-from askwho.selection import Selection, fees_table, in_order
+from askwho.router._turns import Step, learn_turns, next_step, taken_turns
+from askwho.selection import Selection, fees_table, in_order, rank
 
 COMMITTEES = {
     "classification": ("majority", "log-odds-vote"),
@@ -38,23 +43,16 @@ COMMITTEES = {
 # The paper's own, weighed by the softmax of scores, which only a policy trained by its surrogate has.
 _OF_SCORES = {"classification": "weighted-vote", "regression": "weighted-mean"}
 _SURROGATE_PRICES = 17
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """What the adaptive policy did on out-of-fold rows at each price: enough to meet a target without a refit.
-
-    Args:
-        prices: λ, shape (p,).
-        errors: shape (p, n), zero-one or squared; NaN where a committee cannot be scored.
-        fees: shape (p, n), what was really charged.
-        sizes: shape (p, n), how many were asked.
-    """
-
-    prices: Float[np.ndarray, " p"]
-    errors: Float[np.ndarray, "p n"]
-    fees: Float[np.ndarray, "p n"]
-    sizes: Int[np.ndarray, "p n"]
+# With fewer rows than this nobody's habits can be told from chance.
+_FEWEST_ROWS = 200
+Mode = Literal["at-once", "sequential"]
+"""How the chosen are asked: all at once, or one after another."""
+_NO_TURNS = (
+    "This policy cannot ask in turn: it was fitted without answers that are classes, on fewer than "
+    f"{_FEWEST_ROWS} rows, or with another committee than {POSTERIOR!r}."
+)
+# What can be aimed at together.
+_TARGETS = ({"k"}, {"k", "fee_weight"}, {"fee_weight"}, {"budget"}, {"accuracy"}, {"budget", "accuracy"})
 
 
 class Router:
@@ -102,6 +100,8 @@ class Router:
         fees: ArrayLike | None = None,
         groups: np.ndarray | None = None,
         task: Task = "classification",
+        info: Float[np.ndarray, "n a"] | None = None,
+        shares: Float[np.ndarray, "n t"] | None = None,
     ) -> "Router":
         """Learn from a log.
 
@@ -114,6 +114,8 @@ class Router:
             fees: what each charged, shape (n, |A|), where it differs from the panel's.
             groups: shape (n,), what must stay on one side of a split.
             task: what the truth is.
+            info: shape (n, |A|), what came back with the answers; NaN where nothing did.
+            shares: shape (n, T), the base's probabilities of the sorted truths, out of fold, where it has any.
         """
         known = check.table(X, "X").astype(np.float32)
         observed = check.nonnegative(check.table(errors, "errors", entities=panel.names, allow_nan=True), "errors")
@@ -151,8 +153,76 @@ class Router:
         )
         # Where an entity was not asked its expected error stands in: else it would be judged on other rows than others.
         self.entity_errors_ = np.where(np.isnan(observed), judged.expected, observed).mean(axis=0)
+        score = self._learn_beliefs(score, judged, fold, info, shares)
         self.committee_ = self._choose_committee(score, judged, answers)
         self.rows_ = self._learn_cardinality(score, known, judged, fold, groups)
+        self._learn_asking(score, known, fold, groups)
+        return self
+
+    def calibrate(
+        self,
+        X: ArrayLike,
+        *,
+        answers: Answers | None = None,
+        truth: np.ndarray | None = None,
+        errors: ArrayLike | None = None,
+        fees: ArrayLike | None = None,
+        groups: np.ndarray | None = None,
+        info: Float[np.ndarray, "n a"] | None = None,
+        shares: Float[np.ndarray, "n t"] | None = None,
+    ) -> "Router":
+        """Take targets from fresh rows from now on: put `rows_` and `turns_` in the place of those that `fit` left.
+
+        The rows of `fit` are of policies that each left a fold out; these are of this very policy, so that what
+        `confidence` promises is exact. Nothing else is learned from them.
+
+        Args:
+            X: shape (n, d), queries that `fit` did not see.
+            answers: what everybody said, where `fit` had answers.
+            truth: shape (n,), with `answers`.
+            errors: shape (n, |A|), where `fit` had no answers.
+            fees: what each charged, shape (n, |A|); the fitted fees unless given, which they must be where they differ
+                by query.
+            groups: shape (n,), which rows belong together.
+            info: shape (n, |A|), what came back with the answers.
+            shares: shape (n, T), the base's probabilities, where it has any.
+        """
+        known = self._known(X)
+        n = len(known)
+        if self.committee_ is None and errors is None:
+            raise InvalidInputError("`errors` must be given: the policy was fitted on errors, without answers.")
+        if self.committee_ is not None and (answers is None or truth is None):
+            raise InvalidInputError("`answers` and `truth` must be given: the policy was fitted on answers.")
+        if self.fee_learner_ is not None and fees is None:
+            raise InvalidInputError("`fees` must be given: they differ by query, and were foreseen from the features.")
+        observed = np.full((n, len(self.panel_)), np.nan)
+        if self.committee_ is None:
+            answers, truth = None, None
+            observed = check.table(errors, "errors", entities=self.panel_.names, allow_nan=True)
+            check.nonnegative(observed, "errors")
+        said = None if answers is None else answers.values
+        for name, given in (("errors", observed), ("answers", said), ("truth", truth), ("groups", groups)):
+            if given is not None and len(given) != n:
+                raise InvalidInputError(f"`{name}` must have a row for each of the {n} queries, got {len(given)}.")
+        charged = fees_table(self.fees_ if fees is None else fees, self.panel_, n)
+        foreseen, judged = self.expected_fees(known), self.judge(known)
+        score = Scoring(
+            self.panel_, answers, truth, charged, self.fees_, foreseen, self.task_, observed, self.n_classes_
+        )
+        if self.beliefs_ is not None and answers is not None:
+            case = self.beliefs_.case(answers, expected=judged.expected, info=info, shares=shares)
+            score = replace(score, believed=(self.beliefs_, case))
+        prices = self.rows_.prices
+        got, paid = np.empty((len(prices), n)), np.empty((len(prices), n))
+        sizes = np.empty((len(prices), n), dtype=np.intp)
+        for p, price in enumerate(prices):
+            order = rank(-judged.costs(foreseen, float(price)))[:, : self.width_]
+            sizes[p] = self.sizes(known, judged, order, foreseen, float(price))
+            got[p], paid[p] = _outcome(score, order, score.prefix(judged, order, self.committee_), sizes[p])
+        self.rows_ = Rows(prices, got, paid, sizes, grouped(groups), coins(known))
+        if self.asking_ is not None and self.turns_ is not None:
+            done = taken_turns(self.asking_, score, self.turns_.prices, np.arange(n))
+            self.turns_ = Rows(self.turns_.prices, *done, grouped(groups), coins(known))
         return self
 
     def judge(self, known: Float[np.ndarray, "n d"]) -> Judgement:
@@ -180,13 +250,17 @@ class Router:
         fee_weight: float | None = None,
         budget: float | None = None,
         accuracy: float | None = None,
+        confidence: float | None = None,
         available: Bool[np.ndarray, " a"] | None = None,
         fees: ArrayLike | None = None,
     ) -> Selection:
         """Return whom to ask about each query.
 
-        Exactly one of `budget`, `accuracy` and `fee_weight` says how much an error is worth; `k` asks a fixed number,
-        ranked at `fee_weight` (0 unless given).
+        `fee_weight`, or `budget`, `accuracy` or both, say how much an error is worth; `k` asks a fixed number, ranked
+        at `fee_weight` (0 unless given).
+
+        With `confidence` a target is a promise about the queries to come, not only about the rows that it was tried on:
+        see `setting_for`.
 
         Args:
             X: shape (n, d).
@@ -194,6 +268,8 @@ class Router:
             fee_weight: λ, how much error one unit of money is worth.
             budget: the mean fee to stay within, on held-out rows.
             accuracy: the error to reach, on held-out rows.
+            confidence: the probability, such as 0.95, with which queries to come stay within `budget` and `accuracy` in
+                the mean.
             available: shape (|A|,), who can be asked today.
             fees: shape (|A|,), what they charge today.
         """
@@ -202,10 +278,14 @@ class Router:
             for name, value in (("fee_weight", fee_weight), ("budget", budget), ("accuracy", accuracy), ("k", k))
             if value is not None
         ]
-        if not given or len(set(given) - {"k"}) > 1 or ("k" in given and set(given) - {"k", "fee_weight"}):
+        if set(given) not in _TARGETS:
             raise InvalidInputError(
-                "One target must be given: `k` (with or without `fee_weight`), `fee_weight`, `budget` or `accuracy`; "
-                f"got {given or 'none'}."
+                "One target must be given: `k` (with or without `fee_weight`), `fee_weight`, `budget`, `accuracy`, or "
+                f"`budget` and `accuracy`; got {given or 'none'}."
+            )
+        if confidence is not None and budget is None and accuracy is None:
+            raise InvalidInputError(
+                f"`confidence` must come with `budget` or `accuracy`, of which it is the promise; got {given}."
             )
         if budget is not None or accuracy is not None:
             if fees is not None or available is not None:
@@ -213,6 +293,9 @@ class Router:
                     "`budget` and `accuracy` were validated at the fitted fees with everybody there: "
                     "pass `fee_weight` with other fees or fewer entities."
                 )
+            if confidence is not None:
+                found = self.setting_for(budget=budget, accuracy=accuracy, confidence=confidence)
+                return self._select_at(self._known(X), found)
             fee_weight = self.fee_weight_for(budget=budget, accuracy=accuracy)
         rate = check.finite_number(0.0 if fee_weight is None else fee_weight, "fee_weight", minimum=0.0)
         if self.scorer_ is not None and (fees is not None or (k is not None and fee_weight is not None)):
@@ -256,13 +339,23 @@ class Router:
             return self.chooser_.sizes(known, fee_weight, width=most)
         return self.curve_.sizes(known, judged.expected, order, fees, fee_weight, width=most)
 
-    def combine(self, selection: Selection, answers: Answers, *, X: ArrayLike | None = None) -> Verdicts:
+    def combine(
+        self,
+        selection: Selection,
+        answers: Answers,
+        *,
+        X: ArrayLike | None = None,
+        info: Float[np.ndarray, "n a"] | None = None,
+        shares: Float[np.ndarray, "n t"] | None = None,
+    ) -> Verdicts:
         """Return what each committee decides, by the aggregation that validation chose.
 
         Args:
             selection: whom was asked.
             answers: what came back; whoever is beyond a query's own k is not heard.
             X: shape (n, d), where members are weighed by expected errors.
+            info: shape (n, |A|), what came back with the answers.
+            shares: shape (n, T), the base's probabilities, where it has any.
         """
         states = np.where(selection.members, answers.states, np.int8(1))
         heard = Answers(answers.values, states.astype(np.int8))
@@ -270,27 +363,157 @@ class Router:
         committee = Committee.of(
             selection, heard, expected_errors=probabilities(expected, self.task_), n_classes=self.n_classes_ or None
         )
-        return aggregation(self.committee_ or "majority")(committee)
+        if self.committee_ == POSTERIOR and expected is None:
+            raise InvalidInputError("`X` must be given: this committee weighs its members by what is expected of them.")
+        return self.combiner(heard, np.ones(answers.values.shape) if expected is None else expected, info, shares)(
+            committee
+        )
 
-    def fee_weight_for(self, *, budget: float | None = None, accuracy: float | None = None) -> float:
-        """Return the price at which held-out rows meet a mean fee or an error, or say what can be had."""
-        points = self.validated_
-        if budget is not None:
-            meet = [p for p in points if p["mean_fee"] <= check.finite_number(budget, "budget", minimum=0.0)]
+    def combiner(
+        self,
+        answers: Answers,
+        expected: Float[np.ndarray, "n a"],
+        info: Float[np.ndarray, "n a"] | None = None,
+        shares: Float[np.ndarray, "n t"] | None = None,
+    ) -> Combine:
+        """Return the aggregation that validation chose, for the committees of these answers."""
+        if self.committee_ != POSTERIOR or self.beliefs_ is None:
+            return aggregation(self.committee_ or "majority")
+        beliefs = self.beliefs_
+        case = beliefs.case(answers, expected=expected, info=info, shares=shares)
+        return lambda committee: beliefs.verdicts(committee, case)[0]
+
+    def next_step(
+        self,
+        X: ArrayLike,
+        answers: Answers,
+        *,
+        fee_weight: float | None = None,
+        budget: float | None = None,
+        accuracy: float | None = None,
+        info: Float[np.ndarray, "n a"] | None = None,
+        shares: Float[np.ndarray, "n t"] | None = None,
+        available: Bool[np.ndarray, " a"] | None = None,
+        fees: ArrayLike | None = None,
+    ) -> Step:
+        """Return whom to ask next about each query, or nobody, from what was answered so far.
+
+        The same answers give the same next step: nothing is remembered between calls.
+
+        Args:
+            X: shape (n, d).
+            answers: what came back so far; `Cell.NOT_ASKED` where nobody was asked yet.
+            fee_weight: λ, how much error one unit of money is worth; or one or both of the next.
+            budget: the mean fee to stay within, on held-out rows.
+            accuracy: the error to reach, on held-out rows.
+            info: shape (n, |A|), what came back with the answers.
+            shares: shape (n, T), the base's probabilities, where it has any.
+            available: shape (|A|,), who can be asked today.
+            fees: shape (|A|,), what they charge today.
+        """
+        if self.asking_ is None or self.beliefs_ is None:
+            raise InvalidInputError(_NO_TURNS)
+        known = self._known(X)
+        shape = (len(known), len(self.panel_))
+        check.same_shape(answers.values, "answers", shape, "one row for each query, one column for each entity")
+        if (fee_weight is None) == (budget is None and accuracy is None):
+            raise InvalidInputError("`fee_weight`, or `budget`, `accuracy` or both, must be given, and not all three.")
+        if fee_weight is None:
+            fee_weight = self.fee_weight_for(budget=budget, accuracy=accuracy, mode="sequential")
+        rate = check.finite_number(fee_weight, "fee_weight", minimum=0.0)
+        price = self.expected_fees(known) if fees is None else fees_table(fees, self.panel_, len(known))
+        expected = np.clip(self.judge(known).expected, 0.0, 1.0)
+        case = self.beliefs_.case(answers, expected=expected, info=info, shares=shares)
+        asked = answers.states != Cell.NOT_ASKED
+        return next_step(
+            self.asking_,
+            self.beliefs_,
+            case,
+            self.panel_,
+            asked=asked,
+            fees=price,
+            fee_weight=rate,
+            available=available,
+        )
+
+    def fee_weight_for(
+        self, *, budget: float | None = None, accuracy: float | None = None, mode: Mode = "at-once"
+    ) -> float:
+        """Return the price at which held-out rows meet a mean fee, an error, or both; or say what can be had."""
+        points = meet = self.validated_ if mode == "at-once" else self.validated_turns_
+        if accuracy is not None:
+            wanted = check.finite_number(accuracy, "accuracy", minimum=0.0)
+            meet = [p for p in points if p["error"] <= wanted]
             if not meet:
-                least = min(points, key=lambda p: p["mean_fee"])
-                raise InvalidInputError(f"`budget` must be at least {least['mean_fee']:.6g}, got {budget}.")
-            return float(min(meet, key=lambda p: (p["error"], p["mean_fee"]))["fee_weight"])
-        wanted = check.finite_number(0.0 if accuracy is None else accuracy, "accuracy", minimum=0.0)
-        meet = [p for p in points if p["error"] <= wanted]
-        if not meet:
-            raise InvalidInputError(f"`accuracy` must be at least {min(p['error'] for p in points):.6g}, got {wanted}.")
-        return float(min(meet, key=lambda p: (p["mean_fee"], p["error"]))["fee_weight"])
+                least = min(p["error"] for p in points)
+                raise InvalidInputError(f"`accuracy` must be at least {least:.6g}, got {wanted}.")
+        if budget is not None:
+            money = check.finite_number(budget, "budget", minimum=0.0)
+            dear, meet = meet, [p for p in meet if p["mean_fee"] <= money]
+            if not meet:
+                beside = "" if accuracy is None else f" beside an `accuracy` of {accuracy:g}"
+                least = min(p["mean_fee"] for p in dear)
+                raise InvalidInputError(f"`budget` must be at least {least:.6g}{beside}, got {budget}.")
+        first, second = ("error", "mean_fee") if accuracy is None else ("mean_fee", "error")
+        return float(min(meet, key=lambda p: (p[first], p[second]))["fee_weight"])
+
+    def setting_for(
+        self,
+        *,
+        budget: float | None = None,
+        accuracy: float | None = None,
+        confidence: float,
+        mode: Mode = "at-once",
+    ) -> Setting:
+        """Return the setting that keeps a mean fee, an error, or both, with a confidence; or say what can be kept.
+
+        With probability `confidence` over the rows in `rows_`, queries drawn from what these were drawn from cost at
+        most `budget` in the mean, and err at most `accuracy`; both at once, where both are given. This holds for any
+        number of rows, if they are independent, or their groups where there are any, and if nothing to come is far
+        beyond what was recorded: no group or fee that differs by query above the largest, no squared error above twice
+        the largest at that setting.
+
+        It is exact for the policy whose rows they are: this one after `calibrate`. The rows that `fit` leaves are of
+        policies fitted on a fold less each, which err a little more and are otherwise the same.
+
+        So that a budget between two stored prices is spent, the setting may mix them: a query's features toss its coin,
+        and it is decided at the one price or the other, always at the same. The mixture itself is what was tested.
+        """
+        if budget is None and accuracy is None:
+            raise InvalidInputError("`budget` or `accuracy` must be given: there is nothing to promise.")
+        sure = check.finite_number(confidence, "confidence")
+        if not 0.0 < sure < 1.0:
+            raise InvalidInputError(f"`confidence` must be above 0 and below 1, got {confidence}.")
+        money = None if budget is None else check.finite_number(budget, "budget", minimum=0.0)
+        wanted = None if accuracy is None else check.finite_number(accuracy, "accuracy", minimum=0.0)
+        rows, target = self._rows(mode), (money, wanted, sure)
+        if target not in rows.found:
+            # Nobody is asked twice: no fee is above that of the largest committee of the dearest.
+            width = self.width_ if mode == "at-once" or self.asking_ is None else len(self.asking_.bases)
+            most = float(np.sort(self.fees_)[-width:].sum())
+            promises = Promises(rows, most_fee=most, squared=self.task_ == "regression")
+            rows.found[target] = promises.choose(budget=money, accuracy=wanted, confidence=sure)
+        return rows.found[target]
 
     @property
     def validated_(self) -> list[dict[str, float]]:
         """The adaptive policy at each stored price, on held-out rows: fee weight, error, mean fee, mean k."""
-        rows = self.rows_
+        return self._validated(self.rows_)
+
+    @property
+    def validated_turns_(self) -> list[dict[str, float]]:
+        """The same of asking in turn."""
+        return self._validated(self._rows("sequential"))
+
+    def _rows(self, mode: Mode) -> Rows:
+        check.one_of(mode, "mode", get_args(Mode))
+        if mode == "at-once":
+            return self.rows_
+        if self.turns_ is None:
+            raise InvalidInputError(_NO_TURNS)
+        return self.turns_
+
+    def _validated(self, rows: Rows) -> list[dict[str, float]]:
         return [
             {
                 "fee_weight": float(price),
@@ -361,10 +584,48 @@ class Router:
         if answers is None:
             return None
         names = COMMITTEES[self.task_] + (() if judged.scores is None else (_OF_SCORES[self.task_],))
+        names += () if score.believed is None else (POSTERIOR,)
         if self.committee != "auto":
             names = (self.committee,)
         self.committee_trials_ = {name: score.area(judged, name, self.width_) for name in names}
         return min(self.committee_trials_, key=lambda name: self.committee_trials_[name])
+
+    def _learn_beliefs(
+        self,
+        score: Scoring,
+        judged: Judgement,
+        fold: np.ndarray,
+        info: np.ndarray | None,
+        shares: np.ndarray | None,
+    ) -> Scoring:
+        """Fit the committee that knows its members, where there are classes and rows enough; return how it scores."""
+        self.beliefs_: Beliefs | None = None
+        wanted = self.committee in ("auto", POSTERIOR)
+        if score.answers is None or score.truth is None or self.task_ != "classification" or not wanted:
+            return score
+        # Labels say the same of every query: their answers are no evidence.
+        if len(fold) < _FEWEST_ROWS or np.any(self.panel_.is_kind("label") | self.panel_.is_kind("reject")):
+            return score
+        base = np.flatnonzero(self.panel_.is_kind("base"))
+        self.beliefs_, case = Beliefs.fit(
+            score.answers,
+            score.truth,
+            expected=np.clip(judged.expected, 0.0, 1.0),
+            fold=fold,
+            base=int(base[0]) if base.size and shares is not None else None,
+            shares=shares,
+            info=info,
+            random_state=self.random_state,
+        )
+        return replace(score, believed=(self.beliefs_, case))
+
+    def _learn_asking(self, score: Scoring, X: np.ndarray, fold: np.ndarray, groups: np.ndarray | None) -> None:
+        """Learn to ask in turn; what it did on held-out rows goes to `turns_`."""
+        self.asking_: Asking | None = None
+        self.turns_: Rows | None = None
+        if score.believed is not None:
+            self.asking_, done = learn_turns(score, fold, random_state=self.random_state)
+            self.turns_ = Rows(*done, grouped(groups), coins(X))
 
     def _learn_cardinality(
         self, score: Scoring, X: np.ndarray, judged: Judgement, fold: np.ndarray, groups: np.ndarray | None
@@ -386,12 +647,12 @@ class Router:
             for p, price in enumerate(prices):
                 sizes[p, held] = self.sizes(X[held], part, lessons.orders[p][held], score.foreseen[held], float(price))
         self._fit_cardinality(X, judged, lessons, np.arange(len(X)), settings, group)
-        got = [in_order(e, size[:, None] - 1)[:, 0] for e, size in zip(lessons.errors, sizes, strict=True)]
-        paid = [
-            in_order(np.cumsum(in_order(score.charged, order), axis=1), size[:, None] - 1)[:, 0]
-            for order, size in zip(lessons.orders, sizes, strict=True)
+        done = [
+            _outcome(score, order, errors, size)
+            for order, errors, size in zip(lessons.orders, lessons.errors, sizes, strict=True)
         ]
-        return Rows(prices, np.stack(got), np.stack(paid), sizes)
+        got, paid = (np.stack(each) for each in zip(*done, strict=True))
+        return Rows(prices, got, paid, sizes, grouped(groups), coins(X))
 
     def _fit_cardinality(
         self,
@@ -422,6 +683,22 @@ class Router:
                 random_state=self.random_state,
             )
 
+    def _select_at(self, known: np.ndarray, setting: Setting) -> Selection:
+        aside = coins(known) < setting.share
+        rows = [each for each in (np.flatnonzero(~aside), np.flatnonzero(aside)) if each.size]
+        parts = [
+            self.select(known[each], fee_weight=setting.other if aside[each[0]] else setting.fee_weight)
+            for each in rows
+        ]
+        place = np.argsort(np.concatenate(rows))
+        return Selection(
+            self.panel_,
+            np.concatenate([part.order for part in parts])[place],
+            np.concatenate([part.k for part in parts])[place],
+            np.concatenate([part.scores for part in parts])[place],
+            np.concatenate([part.fees for part in parts])[place],
+        )
+
     def _known(self, X: ArrayLike) -> np.ndarray:
         known = check.table(X, "X").astype(np.float32)
         if known.shape[1] != self.n_features_:
@@ -431,6 +708,13 @@ class Router:
     def _say(self, line: str) -> None:
         if self.progress is not None:
             self.progress(line)
+
+
+def _outcome(score: Scoring, order: Order, errors: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What committees of these sizes got and were charged, each (n,); `errors` are of every size, (n, K)."""
+    last = sizes[:, None] - 1
+    paid = np.cumsum(in_order(score.charged, order), axis=1)
+    return in_order(errors, last)[:, 0], in_order(paid, last)[:, 0]
 
 
 def _different_answers(answers: Answers) -> int:

@@ -7,14 +7,17 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from askwho._types import Order
-from askwho.aggregation import Committee, best_of_k
+from askwho.aggregation import Combine, Committee, best_of_k
 from askwho.answers import Answers
+from askwho.beliefs import Beliefs, Case
 from askwho.frontier import Frontier, area, stated_budgets
 from askwho.metrics import prefix_errors
 from askwho.panel import Panel
 from askwho.selection import Selection, in_order, rank
 
 Task = Literal["classification", "regression"]
+POSTERIOR = "posterior"
+"""The committee that knows its members: `Beliefs`, fitted with the router."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +70,7 @@ class Scoring:
     task: Task
     errors: np.ndarray
     n_classes: int
+    believed: tuple[Beliefs, Case] | None = None
 
     @property
     def budgets(self) -> np.ndarray:
@@ -90,7 +94,11 @@ class Scoring:
             n_classes=self.n_classes or None,
         )
         error = "zero-one" if self.task == "classification" else "squared"
-        return prefix_errors(members, self.truth, combine=committee, error=error)
+        combine: str | Combine = committee
+        if committee == POSTERIOR and self.believed is not None:
+            beliefs, case = self.believed
+            combine = lambda members: beliefs.verdicts(members, case)[0]  # noqa: E731
+        return prefix_errors(members, self.truth, combine=combine, error=error)
 
     def prices(self, judged: Judgement, count: int) -> np.ndarray:
         """Prices to learn at, or to compare at, shape (count,)."""

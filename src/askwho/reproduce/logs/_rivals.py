@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from askwho.evaluation import Held, Point, adaptive_points, fixed_points
+from askwho.evaluation import Held, Point, adaptive_points, fixed_points, sequential_points
 from askwho.policy import Policy, fit_policy
 from askwho.reproduce.logs import _cascade, _committees, _deslib, _paper, _routers, _stacking
 from askwho.reproduce.logs._committees import SkippedError
@@ -36,7 +36,7 @@ def _with_base(split: Split) -> Policy:
 
 def _points(policy: Policy, split: Split) -> list[Point]:
     held = Held(policy, split.test)
-    return [*fixed_points(held), *adaptive_points(held)]
+    return [*fixed_points(held), *adaptive_points(held), *sequential_points(held)]
 
 
 METHODS: Mapping[str, Method] = {

@@ -1,0 +1,359 @@
+"""Asking in turn: what one more answer is worth after what was heard, learned backwards from the last question."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int
+
+from askwho.beliefs._pool import Case, Pool, State
+
+_DEPTH = 6
+_DIRECTIONS = 128
+_REPEATS = 3
+_RIDGE = 0.1
+# Panels up to this size are asked whole; of larger ones those are kept who are worth their fee in some committee.
+_SMALL_PANEL = 6
+_GREEDY_DEPTH = 5
+_LEAST_GAIN = 1e-4
+_NEVER = 1e3
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Lines and bent lines in random directions through the summary of a state.
+
+    Args:
+        centre: shape (f,).
+        scale: shape (f,).
+        directions: shape (f, d).
+        offsets: shape (d,).
+    """
+
+    centre: Float32[np.ndarray, " f"]
+    scale: Float32[np.ndarray, " f"]
+    directions: Float32[np.ndarray, "f d"]
+    offsets: Float32[np.ndarray, " d"]
+
+    @classmethod
+    def of(cls, summary: Float32[np.ndarray, "n f"], *, random_state: int) -> "Basis":
+        """Return a basis fitted to the spread of some states."""
+        rng = np.random.default_rng(random_state)
+        size = summary.shape[1]
+        # A few features a direction, and the belief in the likeliest candidate always among them.
+        directions = rng.normal(size=(size, _DIRECTIONS)) * (rng.random((size, _DIRECTIONS)) < min(1.0, 3.0 / size))
+        directions[0] += rng.normal(size=_DIRECTIONS)
+        directions /= np.sqrt(np.square(directions).sum(axis=0)) + 1e-9
+        return cls(
+            summary.mean(axis=0),
+            summary.std(axis=0) + np.float32(1e-3),
+            directions.astype(np.float32),
+            rng.uniform(-1.5, 1.5, _DIRECTIONS).astype(np.float32),
+        )
+
+    def apply(self, summary: Float32[np.ndarray, "n f"]) -> Float32[np.ndarray, "n b"]:
+        """Return the basis functions of states, shape (n, 1 + f + d)."""
+        scaled = (summary - self.centre) / self.scale
+        bent = np.maximum(scaled @ self.directions + self.offsets, 0.0)
+        return np.concatenate([np.ones((len(scaled), 1), dtype=np.float32), scaled, bent], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Asking:
+    """Whom to ask next, or nobody: the change in cost that asking brings, at every price.
+
+    Cascades and k(x) are special cases: a rule that looks at agreement alone, and one that looks at nothing heard.
+
+    Args:
+        entities: shape (e,), who is worth asking at some price, as indices into the panel.
+        prices: shape (p,), λ, rising.
+        bases: one for each number of questions asked before.
+        gains: likewise, each (b, e, p): what asking each entity changes in expected error and later fees.
+        free_start: whether a decision can be made before anybody is asked.
+    """
+
+    entities: Int[np.ndarray, " e"]
+    prices: Float[np.ndarray, " p"]
+    bases: list[Basis]
+    gains: list[Float32[np.ndarray, "b e p"]]
+    free_start: bool
+
+    @classmethod
+    def fit(
+        cls,
+        pool: Pool,
+        case: Case,
+        *,
+        asked: Bool[np.ndarray, "n a"],
+        fees: Float[np.ndarray, "n a"],
+        prices: Float[np.ndarray, " p"],
+        entities: Int[np.ndarray, " e"],
+        free_start: bool,
+        random_state: int = 0,
+    ) -> "Asking":
+        """Return the rule learned by backward regression.
+
+        For every number of questions from the last to the first: states are drawn as some policy might reach them, each
+        entity not yet asked is heard, and what follows (stop, or go on as already learned) is regressed on the state
+        before. What is learned is the change against stopping, so that where nothing is known nothing is gained.
+
+        Args:
+            pool: how answers are believed together.
+            case: past queries, out of fold.
+            asked: shape (n, |A|), whose answers the log knows; nothing is learned from others.
+            fees: shape (n, |A|), expected.
+            prices: shape (p,).
+            entities: shape (e,), who may be asked.
+            free_start: whether a decision can be made before anybody is asked.
+            random_state: the seed.
+        """
+        rng = np.random.default_rng(random_state)
+        small, few, known, paid = case.only(entities), pool.only(entities), asked[:, entities], fees[:, entities]
+        depth = min(_DEPTH, len(entities))
+        size = known.shape[1]
+        bases: list[Basis] = []
+        gains: list[np.ndarray] = []
+        after: Asking | None = None
+        for level in range(depth - 1, -1, -1):
+            state = _drawn(few, small, known, paid, prices, level, rng)
+            if not len(state.rows):
+                return cls(entities, prices, [], [], free_start)
+            summary, stop = summarise(few, small, state)
+            basis = Basis.of(summary, random_state=random_state + level)
+            inputs = basis.apply(summary)
+            found = np.zeros((inputs.shape[1], size, len(prices)), dtype=np.float32)
+            for j in range(size):
+                open_ = np.flatnonzero(~state.asked[:, j] & known[state.rows, j])
+                if len(open_) < 50:
+                    found[0, j] = _NEVER
+                    continue
+                heard = few.hear(small, state.some(open_), j)
+                later, stopped = summarise(few, small, heard)
+                value = np.repeat(stopped[:, None], len(prices), axis=1)
+                if after is not None:
+                    best = after.changes_everywhere(0, later, heard.asked, paid[heard.rows]).min(axis=1)
+                    value += np.minimum(best, 0.0)
+                found[:, j] = _ridge(inputs[open_], value - stop[open_, None])
+            bases.insert(0, basis)
+            gains.insert(0, found)
+            after = cls(np.arange(size), prices, bases, gains, free_start)
+        return cls(entities, prices, bases, gains, free_start)
+
+    def changes(
+        self,
+        pool: Pool,
+        case: Case,
+        state: State,
+        fees: Float[np.ndarray, "n a"],
+        fee_weight: float,
+    ) -> tuple[Float[np.ndarray, "n e"], Float32[np.ndarray, " n"]]:
+        """Return what asking each of `entities` changes in all, its own fee too, shape (n, e); below 0 is worth it.
+
+        And what is expected of stopping, shape (n,). `pool`, `case`, `state` and `fees` are of `entities` alone.
+        """
+        summary, stop = summarise(pool, case, state)
+        level = int(state.asked[0].sum())
+        if level >= len(self.bases):
+            return np.full((len(stop), len(self.entities)), _NEVER), stop
+        low, high, share = self._between(fee_weight)
+        inputs = self.bases[level].apply(summary)
+        change = inputs @ ((1 - share) * self.gains[level][:, :, low] + share * self.gains[level][:, :, high])
+        change = change + fee_weight * fees
+        return np.where(state.asked, _NEVER, change), stop
+
+    def _between(self, fee_weight: float) -> tuple[int, int, float]:
+        """The two prices around one, and how far it is from the first to the second."""
+        high = int(np.clip(np.searchsorted(self.prices, fee_weight), 1, max(1, len(self.prices) - 1)))
+        low = high - 1
+        if len(self.prices) == 1:
+            return 0, 0, 0.0
+        share = (fee_weight - self.prices[low]) / (self.prices[high] - self.prices[low])
+        return low, high, float(np.clip(share, 0.0, 1.0))
+
+    def changes_everywhere(self, level: int, summary: np.ndarray, asked: np.ndarray, fees: np.ndarray) -> np.ndarray:
+        """Return the same at every price, shape (n, e, p), `level` questions from here."""
+        gains = self.gains[level]
+        inputs = self.bases[level].apply(summary)
+        change = (inputs @ gains.reshape(len(gains), -1)).reshape(len(inputs), *gains.shape[1:])
+        change += (fees[:, :, None] * self.prices).astype(np.float32)
+        change[asked] = _NEVER
+        return change
+
+
+@dataclass(frozen=True, eq=False)
+class Turns:
+    """What asking in turn came to, on queries whose every answer is known.
+
+    Args:
+        order: shape (n, depth), whom was asked, as indices into the panel, −1 after the last.
+        believed: shape (n, C), what is believed in the end.
+        known: shape (n,), false where somebody was to be asked whose answer the log does not have.
+    """
+
+    order: Int[np.ndarray, "n d"]
+    believed: Float32[np.ndarray, "n c"]
+    known: Bool[np.ndarray, " n"]
+
+    @property
+    def asked(self) -> Int[np.ndarray, " n"]:
+        """How many were asked, shape (n,)."""
+        return (self.order >= 0).sum(axis=1)
+
+    def paid(self, fees: Float[np.ndarray, "n a"]) -> Float[np.ndarray, " n"]:
+        """Return what was charged in all, shape (n,)."""
+        charged = np.take_along_axis(fees, np.maximum(self.order, 0), axis=1)
+        return np.where(self.order >= 0, charged, 0.0).sum(axis=1)
+
+
+def in_turn(
+    asking: Asking,
+    pool: Pool,
+    case: Case,
+    *,
+    fees: Float[np.ndarray, "n a"],
+    fee_weight: float,
+    asked: Bool[np.ndarray, "n a"],
+) -> Turns:
+    """Return what asking in turn comes to at a price.
+
+    Args:
+        asking: the rule.
+        pool: how answers are believed together.
+        case: queries with all their answers.
+        fees: shape (n, |A|), expected.
+        fee_weight: λ.
+        asked: shape (n, |A|), whose answers are known.
+    """
+    small, few = case.only(asking.entities), pool.only(asking.entities)
+    paid, there = fees[:, asking.entities], asked[:, asking.entities]
+    n, depth = len(case), len(asking.bases)
+    order, known = np.full((n, max(1, depth)), -1), np.ones(n, dtype=bool)
+    believed = pool.probabilities(case, pool.nothing(case, np.arange(n)))
+    state = few.nothing(small, np.arange(n))
+    for level in range(depth):
+        change, _ = asking.changes(few, small, state, paid[state.rows], fee_weight)
+        best = change.argmin(axis=1)
+        go = change[np.arange(len(best)), best] < 0
+        if level == 0 and not asking.free_start:
+            go[:] = True
+        there_too = there[state.rows, best]
+        known[state.rows[go & ~there_too]] = False
+        on = np.flatnonzero(go & there_too)
+        if not on.size:
+            break
+        order[state.rows[on], level] = asking.entities[best[on]]
+        state = few.hear(small, state.some(on), best[on])
+        believed[state.rows] = few.probabilities(small, state)
+    return Turns(order, believed, known)
+
+
+def summarise(pool: Pool, case: Case, state: State) -> tuple[Float32[np.ndarray, "n f"], Float32[np.ndarray, " n"]]:
+    """Return what the next question may depend on, shape (n, f), and the expected error of stopping, shape (n,)."""
+    believed = pool.probabilities(case, state)
+    n, classes = believed.shape
+    place = believed.argmax(axis=1)
+    first = believed[np.arange(n), place]
+    second = np.partition(believed, -2, axis=1)[:, -2] if classes > 1 else np.zeros(n, dtype=np.float32)
+    answers = np.maximum(state.answers, 1)
+    summary = np.column_stack(
+        [
+            first,
+            second,
+            np.log(first / (1 - first + 1e-3)),
+            np.log((first + 1e-4) / (second + 1e-4)),
+            -(believed * np.log(believed + 1e-9)).sum(axis=1),
+            state.support[np.arange(n), place] / answers,
+            state.answers,
+            state.asked,
+            np.where(state.asked, 0.5, case.expected[state.rows]),
+            case.prior[state.rows].max(axis=1),
+        ]
+    ).astype(np.float32)
+    return summary, 1 - first
+
+
+def worth_asking(
+    pool: Pool,
+    case: Case,
+    truth: Int[np.ndarray, " n"],
+    *,
+    asked: Bool[np.ndarray, "n a"],
+    fees: Float[np.ndarray, " a"],
+    prices: Float[np.ndarray, " p"],
+) -> Int[np.ndarray, " e"]:
+    """Return who is worth asking at some price, shape (e,): members of committees grown by marginal gain.
+
+    A member is added where it lowers the committee's error by more than its fee is worth, so that one who repeats
+    another is left out.
+    """
+    silent = (case.codes < 0).all(axis=0)
+    candidates = np.flatnonzero(~silent)
+    if len(candidates) <= _SMALL_PANEL:
+        return candidates
+    rows = np.arange(len(case))
+    lost: dict[tuple[int, ...], float] = {}
+    chosen: set[int] = set()
+    for price in prices[::2]:
+        members: list[int] = []
+        state, now = pool.nothing(case, rows), np.inf
+        for _ in range(_GREEDY_DEPTH):
+            best: tuple[float, int] | None = None
+            for j in candidates:
+                if j in members:
+                    continue
+                key = tuple(sorted((*members, int(j))))
+                if key not in lost:
+                    lost[key] = _loss(
+                        pool, case, pool.hear(case, state, int(j)), truth, np.all(asked[:, list(key)], axis=1)
+                    )
+                cost = lost[key] + price * fees[j]
+                if best is None or cost < best[0]:
+                    best = (cost, int(j))
+            if best is None or best[0] >= now - _LEAST_GAIN:
+                break
+            members.append(best[1])
+            state, now = pool.hear(case, state, best[1]), lost[tuple(sorted(members))]
+        chosen |= set(members)
+    return np.array(sorted(chosen), dtype=np.intp)
+
+
+def _loss(pool: Pool, case: Case, state: State, truth: np.ndarray, known: np.ndarray) -> float:
+    """Half the error, half the belief missing from the truth: the second moves before the first does."""
+    if not known.any():
+        return np.inf
+    believed = pool.probabilities(case, state)[known]
+    right = truth[known]
+    missing = 1 - believed[np.arange(len(right)), right]
+    return float(0.5 * missing.mean() + 0.5 * (believed.argmax(axis=1) != right).mean())
+
+
+def _drawn(
+    pool: Pool,
+    case: Case,
+    known: np.ndarray,
+    fees: np.ndarray,
+    prices: np.ndarray,
+    level: int,
+    rng: np.random.Generator,
+) -> State:
+    """States after `level` questions, in orders that some price and some luck would give."""
+    n, size = known.shape
+    rows = np.tile(np.arange(n), _REPEATS if level else 1)
+    price = prices[rng.integers(0, len(prices), len(rows))][:, None]
+    likes = case.expected[rows] * rng.uniform(0, 1.5, (len(rows), 1)) + price * fees[rows] * rng.choice(
+        [1, 1, 3], (len(rows), 1)
+    )
+    likes = np.where(known[rows], likes + 0.15 * rng.gumbel(size=(len(rows), size)), np.inf)
+    order = likes.argsort(axis=1)
+    # Who was not asked comes last: a row that has too few answers has no state of this depth.
+    enough = known[rows].sum(axis=1) > level
+    rows, order = rows[enough], order[enough]
+    state = pool.nothing(case, rows)
+    for k in range(level):
+        state = pool.hear(case, state, order[:, k])
+    return state
+
+
+def _ridge(inputs: np.ndarray, targets: np.ndarray) -> Float32[np.ndarray, "b p"]:
+    gram = inputs.T @ inputs
+    gram[np.diag_indices(len(gram))] += _RIDGE * len(inputs)
+    return np.linalg.solve(gram, inputs.T @ targets.astype(np.float32)).astype(np.float32)

@@ -1,0 +1,229 @@
+"""From the evidence of single answers to what is believed after several: for any set of members that answered."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int, Shaped
+from scipy.optimize import minimize
+
+# Committees of 2, 3, 4-5, 6-8 and more answers each have weights of their own: the more there are, the more they repeat
+# each other. One answer alone is believed as it is.
+_BANDS = np.array([0, 0, 1, 2, 3, 3, 4, 4, 4, 5])
+_SOURCES = 5
+_STARTS = (0.7, 0.0, 0.0, 0.0, 1.0)
+_RIDGE = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What has been heard of some queries, and what is needed to believe something.
+
+    Args:
+        rows: shape (n,), which queries.
+        weighed: shape (n, C), the sum of evidence times each member's own weight.
+        plain: shape (n, C), the sum of evidence.
+        support: shape (n, C), how many said so.
+        asked: shape (n, |A|), who was asked.
+        answers: shape (n,), how many answered.
+    """
+
+    rows: Int[np.ndarray, " n"]
+    weighed: Float32[np.ndarray, "n c"]
+    plain: Float32[np.ndarray, "n c"]
+    support: Float32[np.ndarray, "n c"]
+    asked: Bool[np.ndarray, "n a"]
+    answers: Int[np.ndarray, " n"]
+
+    def some(self, chosen: Int[np.ndarray, " m"]) -> "State":
+        """Return the state of some of the queries."""
+        return State(
+            self.rows[chosen],
+            self.weighed[chosen],
+            self.plain[chosen],
+            self.support[chosen],
+            self.asked[chosen],
+            self.answers[chosen],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Queries with everything that can be heard about them: a world to hear answers in, one by one.
+
+    Args:
+        prior: shape (n, C), log-probabilities before asking.
+        evidence: shape (n, |A|, C).
+        codes: shape (n, |A|), −1 where there is no answer.
+        expected: shape (n, |A|), expected errors before asking.
+        labels: shape (C,), the classes that candidates stand for; empty where they are places in a row.
+    """
+
+    prior: Float32[np.ndarray, "n c"]
+    evidence: Float32[np.ndarray, "n a c"]
+    codes: Int[np.ndarray, "n a"]
+    expected: Float[np.ndarray, "n a"]
+    labels: Shaped[np.ndarray, " l"]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def rows(self, chosen: Int[np.ndarray, " m"]) -> "Case":
+        """Return the case of some of the queries."""
+        return Case(self.prior[chosen], self.evidence[chosen], self.codes[chosen], self.expected[chosen], self.labels)
+
+    def only(self, entities: Int[np.ndarray, " b"]) -> "Case":
+        """Return the case of some of the entities."""
+        return replace(
+            self,
+            evidence=self.evidence[:, entities],
+            codes=self.codes[:, entities],
+            expected=self.expected[:, entities],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Weights for the evidence of committees of every size.
+
+    Args:
+        members: shape (|A|,), what each member's evidence weighs beside the common weight.
+        sources: shape (5, bands + 1), weights of the evidence in sum, of having one, two, or three and more supporters,
+            and of the prior, for each band of committee sizes; the first band is not used.
+    """
+
+    members: Float[np.ndarray, " a"]
+    sources: Float[np.ndarray, "s b"]
+
+    @classmethod
+    def fit(cls, case: Case, truth: Int[np.ndarray, " n"], masks: list[Bool[np.ndarray, "n a"]]) -> "Pool":
+        """Return the weights under which the truths of past queries are likeliest, whoever was heard.
+
+        Args:
+            case: past queries, their evidence out of fold.
+            truth: shape (n,), as indices into the candidates.
+            masks: each (n, |A|), who is heard; committees of fewer than two teach nothing.
+        """
+        designs: list[np.ndarray] = []
+        truths: list[np.ndarray] = []
+        for mask in masks:
+            rows = np.flatnonzero((mask & (case.codes >= 0)).sum(axis=1) > 1)
+            if rows.size:
+                designs.append(_design(case, rows, mask[rows]))
+                truths.append(truth[rows])
+        size = case.codes.shape[1]
+        start = np.concatenate([np.zeros(size), np.repeat(_STARTS, _BANDS.max())])
+        found = _likeliest(np.concatenate(designs), np.concatenate(truths), start) if designs else start
+        table = found[size:].reshape(_SOURCES, -1)
+        return cls(found[:size], np.hstack([np.zeros((_SOURCES, 1)), table]))
+
+    def only(self, entities: Int[np.ndarray, " b"]) -> "Pool":
+        """Return the pool of some of the entities."""
+        return Pool(self.members[entities], self.sources)
+
+    def nothing(self, case: Case, rows: Int[np.ndarray, " m"]) -> State:
+        """Return the state before anybody is asked."""
+        classes, size = case.prior.shape[1], case.codes.shape[1]
+        empty = np.zeros((len(rows), classes), dtype=np.float32)
+        return State(
+            rows, empty, empty, empty, np.zeros((len(rows), size), dtype=bool), np.zeros(len(rows), dtype=np.intp)
+        )
+
+    def hear(self, case: Case, state: State, entity: Int[np.ndarray, " n"] | int) -> State:
+        """Return the state after one more entity is asked, the same for all queries or one for each."""
+        n = len(state.rows)
+        who = np.broadcast_to(entity, n)
+        said = case.codes[state.rows, who]
+        new = case.evidence[state.rows, who]
+        support, asked = state.support.copy(), state.asked.copy()
+        spoke = np.flatnonzero(said >= 0)
+        support[spoke, said[spoke]] += 1
+        asked[np.arange(n), who] = True
+        return State(
+            state.rows,
+            state.weighed + new * self.members[who].astype(np.float32)[:, None],
+            state.plain + new,
+            support,
+            asked,
+            state.answers + (said >= 0),
+        )
+
+    def hear_all(self, case: Case, asked: Bool[np.ndarray, "n a"]) -> State:
+        """Return the state of every query after all of those were asked."""
+        counted = asked & (case.codes >= 0)
+        new = np.where(counted[:, :, None], case.evidence, np.float32(0.0))
+        return State(
+            np.arange(len(case)),
+            np.einsum("nac,a->nc", new, self.members.astype(np.float32)),
+            new.sum(axis=1),
+            _support(case.codes, counted, case.prior.shape[1]),
+            asked,
+            counted.sum(axis=1),
+        )
+
+    def probabilities(self, case: Case, state: State) -> Float32[np.ndarray, "n c"]:
+        """Return what is believed, shape (n, C): each candidate's probability."""
+        prior, band = case.prior[state.rows], _BANDS[np.minimum(state.answers, len(_BANDS) - 1)]
+        scores = np.where((state.answers > 1)[:, None], state.weighed, state.plain + prior)
+        weights = self.sources.astype(np.float32)[:, band, None]
+        for source, weight in zip(_sources(state.plain, state.support, prior), weights, strict=True):
+            scores = scores + source * weight
+        scores -= scores.max(axis=1, keepdims=True)
+        shares = np.exp(scores)
+        return shares / shares.sum(axis=1, keepdims=True)
+
+
+def random_masks(asked: Bool[np.ndarray, "n a"], count: int, *, random_state: int) -> list[Bool[np.ndarray, "n a"]]:
+    """Return sets of members to learn from: some of all sizes at random, and everybody."""
+    rng = np.random.default_rng(random_state)
+    n, size = asked.shape
+    masks = [asked]
+    for _ in range(count):
+        place = rng.random((n, size)).argsort(axis=1).argsort(axis=1)
+        masks.append(asked & (place < rng.integers(1, size + 1, n)[:, None]))
+    return masks
+
+
+def _sources(plain: np.ndarray, support: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, ...]:
+    return plain, support == 1, support == 2, support >= 3, prior
+
+
+def _support(codes: np.ndarray, counted: np.ndarray, classes: int) -> np.ndarray:
+    support = np.zeros((len(codes), classes), dtype=np.float32)
+    row, entity = np.nonzero(counted)
+    np.add.at(support, (row, codes[row, entity]), 1.0)
+    return support
+
+
+def _design(case: Case, rows: np.ndarray, mask: np.ndarray) -> Float32[np.ndarray, "m c p"]:
+    """What the weights multiply, shape (m, C, parameters)."""
+    counted = mask & (case.codes[rows] >= 0)
+    members = np.where(counted[:, :, None], case.evidence[rows], np.float32(0.0)).transpose(0, 2, 1)
+    support = _support(case.codes[rows], counted, case.prior.shape[1])
+    band = _BANDS[np.minimum(counted.sum(axis=1), len(_BANDS) - 1)]
+    inside = np.arange(1, _BANDS.max() + 1) == band[:, None]
+    parts = [
+        np.asarray(source, dtype=np.float32)[:, :, None] * inside[:, None, :]
+        for source in _sources(members.sum(axis=2), support, case.prior[rows])
+    ]
+    return np.concatenate([members, *parts], axis=2)
+
+
+def _likeliest(design: np.ndarray, truth: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """The weights of a conditional logit, drawn towards where they start."""
+    n, classes, size = design.shape
+    flat = design.reshape(n * classes, size)
+    found = design[np.arange(n), truth].mean(axis=0)
+
+    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        scores = (flat @ weights.astype(np.float32)).reshape(n, classes)
+        scores -= scores.max(axis=1, keepdims=True)
+        shares = np.exp(scores)
+        total = shares.sum(axis=1)
+        likelihood = float((scores[np.arange(n), truth] - np.log(total)).mean(dtype=np.float64))
+        expected = (shares / total[:, None]).reshape(-1) @ flat / n
+        away = weights - start
+        return -likelihood + _RIDGE / n * float(away @ away), (expected - found) + 2 * _RIDGE / n * away
+
+    solved: Any = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 100})
+    return np.asarray(solved.x)

@@ -1,0 +1,121 @@
+"""What the policy did on held-out rows, at its prices and at mixtures of neighbouring ones."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+# Between two neighbouring prices the share of the second moves in steps so small that some thousand rows cannot tell
+# them apart, even where the one spends many times the money of the other.
+_STEPS = 32
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How queries are decided: each at one of two neighbouring prices, by its own coin.
+
+    Args:
+        fee_weight: λ where the coin is `share` or above: of every query, where `share` is 0.
+        other: λ where the coin is below `share`.
+        share: how many are decided at `other`.
+    """
+
+    fee_weight: float
+    other: float
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What the adaptive policy did on held-out rows at each price: enough to meet a target without a refit.
+
+    Places are counted along the path of prices, from the lowest, where money is worth least, to the highest; between
+    two neighbours lie their mixtures, where there are coins.
+
+    Args:
+        prices: λ, shape (p,).
+        errors: shape (p, n), zero-one or squared; NaN where a committee cannot be scored.
+        fees: shape (p, n), what was really charged.
+        sizes: shape (p, n), how many were asked.
+        groups: shape (n,), which rows belong together; None where each is alone.
+        coins: shape (n,), what `coins` says of each query; None in artefacts from before there were any.
+    """
+
+    prices: Float[np.ndarray, " p"]
+    errors: Float[np.ndarray, "p n"]
+    fees: Float[np.ndarray, "p n"]
+    sizes: Int[np.ndarray, "p n"]
+    groups: Int[np.ndarray, " n"] | None = None
+    coins: Float[np.ndarray, " n"] | None = None
+    # Settings found before, by target: finding one takes long beside deciding one query.
+    found: dict[Any, Setting] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def places(self) -> int:
+        """How many places the path has."""
+        return (len(self.prices) - 1) * self._steps + 1
+
+    def mixed(self, places: Int[np.ndarray, " h"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the two prices that each place mixes, as indices, and the share of the second, each of shape (h,)."""
+        order = np.argsort(self.prices, kind="stable")
+        price, step = np.divmod(places, self._steps)
+        return order[price], order[price + (step > 0)], step / self._steps
+
+    def setting(self, place: int) -> Setting:
+        """Return how queries are decided at a place."""
+        here, there, share = self.mixed(np.array([place]))
+        return Setting(float(self.prices[here[0]]), float(self.prices[there[0]]), float(share[0]))
+
+    def at(self, table: Float[np.ndarray, "p n"], places: Int[np.ndarray, " h"]) -> Float[np.ndarray, "n h"]:
+        """Return the errors or the fees of every row at some places, shape (n, h)."""
+        here, there, share = self.mixed(places)
+        return (
+            table[here].T
+            if self.coins is None
+            else np.where(self.coins[:, None] < share, table[there].T, table[here].T)
+        )
+
+    def take(self, rows: np.ndarray) -> "Rows":
+        """Return what was done on some of the rows; a row may come twice."""
+        groups, coins = self.groups, self.coins
+        return Rows(
+            self.prices,
+            self.errors[:, rows],
+            self.fees[:, rows],
+            self.sizes[:, rows],
+            None if groups is None else groups[rows],
+            None if coins is None else coins[rows],
+        )
+
+    @property
+    def _steps(self) -> int:
+        return 1 if self.coins is None else _STEPS
+
+
+def grouped(groups: np.ndarray | None) -> Int[np.ndarray, " n"] | None:
+    """Return the group of each row as a number, shape (n,); None where every row is alone."""
+    if groups is None:
+        return None
+    names, group = np.unique(groups, return_inverse=True)
+    return None if len(names) == len(group) else group.reshape(-1).astype(np.intp)
+
+
+def coins(X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+    """Return a number in [0, 1) for each query, shape (n,): uniform over queries, and always the same for the same one.
+
+    It is a hash of the features. So a mixture of two prices is a fixed rule, alone or in company, today or tomorrow;
+    queries with the same features fall on the same side.
+    """
+    # Adding zero turns -0.0 into 0.0: equal features must have equal bits.
+    bits = (X.astype(np.float32) + np.float32(0)).view(np.uint32).astype(np.uint64)
+    factors = _scrambled(np.arange(1, X.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
+    return (_scrambled(bits @ factors) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _scrambled(words: np.ndarray) -> np.ndarray:
+    """The finaliser of SplitMix64: every bit in moves every bit out; uint64 wraps."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

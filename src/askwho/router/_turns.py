@@ -1,0 +1,121 @@
+"""Asking in turn, inside the router: learning it from held-out rows, and the next step of a query."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from askwho.answers import Answers, Cell
+from askwho.beliefs import Asking, Beliefs, Case, in_turn, worth_asking
+from askwho.learners import each_fold
+from askwho.panel import Panel
+from askwho.router._scoring import Scoring, price_grid
+
+_PRICES = 14
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Whom to ask next about each query, or nobody.
+
+    Args:
+        panel: who can be asked.
+        entity: shape (n,), an index into the panel; −1 where it is time to decide.
+        expected_error: shape (n,), of deciding now.
+        fee: shape (n,), what the next question is expected to cost; 0 where there is none.
+    """
+
+    panel: Panel
+    entity: Int[np.ndarray, " n"]
+    expected_error: Float[np.ndarray, " n"]
+    fee: Float[np.ndarray, " n"]
+
+    @property
+    def names(self) -> list[str | None]:
+        """Who is asked next, one name a query; None where it is time to decide."""
+        return [None if j < 0 else self.panel.names[j] for j in self.entity]
+
+
+def learn_turns(
+    score: Scoring, fold: Int[np.ndarray, " n"], *, random_state: int
+) -> tuple[Asking, tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """Return the rule, and prices with what it got, paid and asked on rows that it had not seen, as in `Rows`."""
+    assert score.believed is not None and score.answers is not None and score.truth is not None  # noqa: S101, PT018
+    beliefs, case = score.believed
+    prices = price_grid(score.fees, case.expected, _PRICES)
+    asked = score.answers.states != Cell.NOT_ASKED
+    right = beliefs.right(score.answers, case.codes, score.truth)
+    entities = worth_asking(beliefs.pool, case, right, asked=asked, fees=score.fees, prices=prices)
+
+    def rule(rows: np.ndarray) -> Asking:
+        return Asking.fit(
+            beliefs.pool,
+            case.rows(rows),
+            asked=asked[rows],
+            fees=score.foreseen[rows],
+            prices=prices,
+            entities=entities,
+            free_start=bool(beliefs.evidence.silent.any()),
+            random_state=random_state,
+        )
+
+    n = len(case)
+    got, paid, sizes = np.empty((len(prices), n)), np.empty((len(prices), n)), np.empty((len(prices), n), dtype=np.intp)
+    # Two halves suffice: what is learned here has few parameters.
+    for seen, held in each_fold(fold % 2):
+        got[:, held], paid[:, held], sizes[:, held] = taken_turns(rule(seen), score, prices, held)
+    return rule(np.arange(n)), (prices, got, paid, sizes)
+
+
+def taken_turns(
+    asking: Asking, score: Scoring, prices: Float[np.ndarray, " p"], rows: Int[np.ndarray, " m"]
+) -> tuple[Float[np.ndarray, "p m"], Float[np.ndarray, "p m"], Int[np.ndarray, "p m"]]:
+    """Return what asking in turn gets, pays and asks on some rows, at each price."""
+    assert score.believed is not None and score.answers is not None  # noqa: S101, PT018 - the caller has seen to it
+    beliefs, whole = score.believed
+    case, truth = whole.rows(rows), np.asarray(score.truth)[rows]
+    answers = Answers(score.answers.values[rows], score.answers.states[rows])
+    asked, fees = answers.states != Cell.NOT_ASKED, score.foreseen[rows]
+    got, paid = np.empty((len(prices), len(rows))), np.empty((len(prices), len(rows)))
+    sizes = np.empty((len(prices), len(rows)), dtype=np.intp)
+    for p, price in enumerate(prices):
+        turns = in_turn(asking, beliefs.pool, case, fees=fees, fee_weight=float(price), asked=asked)
+        decided, _ = beliefs.decide(case, turns.believed, answers)
+        got[p] = np.where(turns.known, (decided != truth).astype(np.float64), np.nan)
+        paid[p], sizes[p] = turns.paid(score.charged[rows]), turns.asked
+    return got, paid, sizes
+
+
+def next_step(
+    asking: Asking,
+    beliefs: Beliefs,
+    case: Case,
+    panel: Panel,
+    *,
+    asked: Bool[np.ndarray, "n a"],
+    fees: Float[np.ndarray, "n a"],
+    fee_weight: float,
+    available: Bool[np.ndarray, " a"] | None = None,
+) -> Step:
+    """Return the next question of each query, from what was asked so far and what came back; stateless."""
+    state = beliefs.pool.hear_all(case, asked)
+    small, few = case.only(asking.entities), beliefs.pool.only(asking.entities)
+    price = fees[:, asking.entities]
+    entity = np.full(len(case), -1)
+    believed = beliefs.pool.probabilities(case, state)
+    _, sure = beliefs.decide(case, believed, Answers(np.zeros(asked.shape), np.zeros(asked.shape, dtype=np.int8)))
+    inside = asked[:, asking.entities]
+    count = inside.sum(axis=1)
+    nobody = np.logical_not(np.any(asked & ~beliefs.evidence.silent, axis=1))
+    for level in np.unique(count):
+        rows = np.flatnonzero(count == level)
+        heard = few.hear_all(small, inside).some(rows)
+        change, _ = asking.changes(few, small, heard, price[rows], fee_weight)
+        if available is not None:
+            change = np.where(available[asking.entities], change, np.inf)
+        best = change.argmin(axis=1)
+        least = change[np.arange(len(rows)), best]
+        go = (least < 0) | (np.take(nobody, rows) & (not asking.free_start) & np.isfinite(least))
+        entity[rows[go]] = asking.entities[best[go]]
+    due = np.where(entity >= 0, fees[np.arange(len(case)), np.maximum(entity, 0)], 0.0)
+    return Step(panel, entity, 1.0 - sure.astype(np.float64), due)
