@@ -2,7 +2,7 @@
 
 from askwho.learners._comp_sum import SURROGATE_NAMES, CompSum, Exportable, Scorer, Shares
 from askwho.learners._learner import Learner, MakeLearner, cross_fit, each_fold, folds
-from askwho.learners._own import OwnBase, Trial, own_base
+from askwho.learners._own import OwnBase, Trial, Words, own_base, weigh_words
 from askwho.learners._perceptrons import Perceptrons, fit_perceptrons, fit_regressors, log_shares
 from askwho.learners._registry import LEARNERS, candidates
 from askwho.learners._smooth import Linear, Neighbours
@@ -24,6 +24,7 @@ __all__ = [
     "Scorer",
     "Shares",
     "Trial",
+    "Words",
     "candidates",
     "cross_fit",
     "each_fold",
@@ -32,4 +33,5 @@ __all__ = [
     "folds",
     "log_shares",
     "own_base",
+    "weigh_words",
 ]

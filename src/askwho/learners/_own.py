@@ -5,18 +5,51 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float, Float32, Int, Shaped
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, normalize
 
 from askwho.learners._learner import each_fold
 
-_WORDS: Any = HashingVectorizer(n_features=2**18, ngram_range=(1, 2), alternate_sign=False, norm="l2", binary=True)
-# Past this many classes a linear model of a quarter of a million words costs more than it can tell.
+_PLAIN: Any = None
+_WORDS: Any = HashingVectorizer(n_features=2**20, ngram_range=(1, 2), alternate_sign=False, norm=_PLAIN, binary=True)
+# Past this many classes a linear model of a million words costs more than it can tell.
 _MOST_TEXT_CLASSES = 5
+
+
+def weigh_words(words: Any, weights: Float32[np.ndarray, " w"]) -> Any:  # noqa: ANN401 - sparse matrices
+    """Return words times their weights, every text scaled to length one, shape (n, w)."""
+    return normalize(words.multiply(weights[None]).tocsr(), copy=False)
+
+
+class Words:
+    """A logistic model of words and pairs of words, each weighed by how much it tells one class from the rest."""
+
+    classes_: np.ndarray
+
+    def fit(self, words: Any, truth: Shaped[np.ndarray, " n"]) -> "Words":  # noqa: ANN401 - a sparse matrix
+        """Learn from texts as rows of words that are there (1) or not (0)."""
+        tells = np.zeros(words.shape[1])
+        everywhere = np.asarray(words.sum(axis=0)).ravel()
+        for each in np.unique(truth):
+            inside = np.asarray(words[truth == each].sum(axis=0)).ravel()
+            here, there = inside + 1.0, everywhere - inside + 1.0
+            tells = np.maximum(tells, np.abs(np.log((here / here.sum()) / (there / there.sum()))))
+        self.weights_ = tells.astype(np.float32)
+        self.linear_ = LogisticRegression(C=10.0, max_iter=100).fit(weigh_words(words, self.weights_), truth)
+        self.classes_ = self.linear_.classes_
+        return self
+
+    def predict(self, words: Any) -> Shaped[np.ndarray, " n"]:  # noqa: ANN401
+        """Return the likeliest class, shape (n,)."""
+        return self.linear_.predict(weigh_words(words, self.weights_))
+
+    def predict_proba(self, words: Any) -> Float[np.ndarray, "n t"]:  # noqa: ANN401
+        """Return the probability of each class, shape (n, T)."""
+        return self.linear_.predict_proba(weigh_words(words, self.weights_))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +140,7 @@ def _make(name: str, random_state: int) -> Any:  # noqa: ANN401 - any scikit-lea
     return {
         "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=300)),
         "forest-classifier": lambda: ExtraTreesClassifier(min_samples_leaf=2, **forest),
-        "words": lambda: LogisticRegression(C=30.0, max_iter=100),
+        "words": Words,
         "ridge": lambda: make_pipeline(StandardScaler(), Ridge(10.0)),
         "forest-regressor": lambda: ExtraTreesRegressor(min_samples_leaf=3, **forest),
     }[name]()

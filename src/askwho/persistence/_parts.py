@@ -19,6 +19,8 @@ from askwho.learners import (
     Perceptrons,
     Scorer,
     Shares,
+    Words,
+    weigh_words,
 )
 from askwho.persistence._networks import NetworkGraph, perceptrons_graph
 from askwho.persistence._trees import TreeModel, booster_trees, forest_trees, graph
@@ -130,8 +132,7 @@ class LinearBase:
 
     def predict(self, X: Any) -> np.ndarray:  # noqa: ANN401 - dense features or sparse words
         """Return the base's answers, shape (n,)."""
-        inputs = X if not isinstance(X, np.ndarray) else (X - self.mean) / self.scale
-        scores = np.asarray(inputs @ self.weights.T) + self.bias
+        scores = self._scores(X)
         if self.classes is None:
             return scores[:, 0]
         place = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
@@ -139,12 +140,16 @@ class LinearBase:
 
     def predict_proba(self, X: Any) -> Float[np.ndarray, "n k"]:  # noqa: ANN401 - as above
         """Return the probability of each class, shape (n, k)."""
-        inputs = X if not isinstance(X, np.ndarray) else (X - self.mean) / self.scale
-        scores = np.asarray(inputs @ self.weights.T) + self.bias
+        scores = self._scores(X)
         if scores.shape[1] == 1:
             scores = np.hstack([np.zeros_like(scores), scores])
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
         return shares / shares.sum(axis=1, keepdims=True)
+
+    def _scores(self, X: Any) -> np.ndarray:  # noqa: ANN401 - as above
+        words = not isinstance(X, np.ndarray)
+        inputs = weigh_words(X, self.scale.astype(np.float32)) if words else (X - self.mean) / self.scale
+        return np.asarray(inputs @ self.weights.T) + self.bias
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,12 +180,20 @@ def base_state(base: OwnBase, n_features: int) -> State:
     if base.name.startswith("forest"):
         state.graphs["base"] = graph(list(forest_trees(model)), n_features)
         return state
-    scaler, linear = (model[0], model[-1]) if base.reads == "features" else (None, model)
+    if isinstance(model, Words):
+        state.arrays = {
+            "weights": model.linear_.coef_.astype(np.float32),
+            "bias": model.linear_.intercept_,
+            "mean": np.zeros(0),
+            "scale": model.weights_,
+        }
+        return state
+    scaler, linear = model[0], model[-1]
     state.arrays = {
-        "weights": np.atleast_2d(linear.coef_).astype(np.float32 if base.reads == "text" else np.float64),
+        "weights": np.atleast_2d(linear.coef_).astype(np.float64),
         "bias": np.atleast_1d(linear.intercept_).astype(np.float64),
-        "mean": np.zeros(0) if scaler is None else scaler.mean_,
-        "scale": np.ones(0) if scaler is None else scaler.scale_,
+        "mean": scaler.mean_,
+        "scale": scaler.scale_,
     }
     return state
 
