@@ -15,7 +15,7 @@ from askwho.data import Columns, DecisionLog, FeatureEncoder, Table
 from askwho.exceptions import InvalidInputError
 from askwho.learners import CompSum, OwnBase, folds, own_base
 from askwho.panel import Entity, Panel
-from askwho.router import Router, SurrogateCardinality
+from askwho.router import Router, SurrogateCardinality, Why
 from askwho.selection import Selection
 
 
@@ -47,6 +47,11 @@ class Policy:
     def select(self, queries: Mapping[str, np.ndarray], **target: Any) -> Selection:  # noqa: ANN401 - Router.select's
         """Return whom to ask about each query; the target as in `Router.select`."""
         return self.router.select(self.features(queries), **target)
+
+    def explain(self, queries: Mapping[str, np.ndarray], i: int = 0, **target: Any) -> Why:  # noqa: ANN401
+        """Return why query i goes to whom it goes to; the target as in `Router.select`."""
+        X = self.features(queries)
+        return self.router.explain(X, self.router.select(X, **target), i)
 
     def calibrate(self, log: DecisionLog) -> None:
         """Take targets from a log that the policy has not seen, so that promises are exact: see `Router.calibrate`."""

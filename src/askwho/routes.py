@@ -68,10 +68,10 @@ def make_steps(policy: Policy, queries: Table, **target: Any) -> dict[str, list[
     expected = np.clip(policy.router.expected_errors(X), 0.0, 1.0)
     case = beliefs.case(answers, expected=expected, info=info, shares=shares)
     asked = answers.states != Cell.NOT_ASKED
-    said, sure = beliefs.decide(case, beliefs.pool.probabilities(case, beliefs.pool.hear_all(case, asked)), answers)
+    believed = beliefs.pool.probabilities(case, beliefs.pool.hear_all(case, asked))
+    said, sure = beliefs.decide(case, believed, answers, asked)
     own_name = policy.panel.names[0] if policy.base is not None else None
-    # Where classes are known something can always be said; else only what somebody said.
-    known = (answers.states == Cell.ANSWERED).any(axis=1) | (len(beliefs.classes) > 0)
+    known = sure > 0
     return {
         "ask": [name or "" for name in step.names],
         "fee": step.fee.tolist(),

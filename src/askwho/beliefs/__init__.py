@@ -1,11 +1,12 @@
 """What is believed after some have answered, and whom to ask next: committees that know their members."""
 
-from askwho.beliefs._asking import Asking, Basis, Turns, in_turn, summarise, worth_asking
+from askwho.beliefs._asking import NEVER, Asking, Basis, Turns, in_turn, summarise, worth_asking
 from askwho.beliefs._beliefs import Beliefs
 from askwho.beliefs._evidence import Evidence, Heard
 from askwho.beliefs._pool import Case, Pool, State
 
 __all__ = [
+    "NEVER",
     "Asking",
     "Basis",
     "Beliefs",

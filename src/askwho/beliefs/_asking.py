@@ -15,7 +15,8 @@ _RIDGE = 0.1
 _SMALL_PANEL = 6
 _GREEDY_DEPTH = 5
 _LEAST_GAIN = 1e-4
-_NEVER = 1e3
+NEVER = 1e3
+"""The change in cost of asking somebody who cannot be asked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +117,8 @@ class Asking:
         for level in range(depth - 1, -1, -1):
             state = _drawn(few, small, known, paid, prices, level, rng)
             if not len(state.rows):
-                return cls(entities, prices, [], [], free_start)
+                # No row has so many answers: nobody is asked so often.
+                continue
             summary, stop = summarise(few, small, state)
             basis = Basis.of(summary, random_state=random_state + level)
             inputs = basis.apply(summary)
@@ -124,13 +126,13 @@ class Asking:
             for j in range(size):
                 open_ = np.flatnonzero(~state.asked[:, j] & known[state.rows, j])
                 if len(open_) < 50:
-                    found[0, j] = _NEVER
+                    found[0, j] = NEVER
                     continue
                 heard = few.hear(small, state.some(open_), j)
                 later, stopped = summarise(few, small, heard)
                 value = np.repeat(stopped[:, None], len(prices), axis=1)
                 if after is not None:
-                    best = after.changes_everywhere(0, later, heard.asked, paid[heard.rows]).min(axis=1)
+                    best = after.changes_everywhere(0, later, small.closed(heard), paid[heard.rows]).min(axis=1)
                     value += np.minimum(best, 0.0)
                 found[:, j] = _ridge(inputs[open_], value - stop[open_, None])
             bases.insert(0, basis)
@@ -153,12 +155,12 @@ class Asking:
         summary, stop = summarise(pool, case, state)
         level = int(state.asked[0].sum())
         if level >= len(self.bases):
-            return np.full((len(stop), len(self.entities)), _NEVER), stop
+            return np.full((len(stop), len(self.entities)), NEVER), stop
         low, high, share = self._between(fee_weight)
         inputs = self.bases[level].apply(summary)
         change = inputs @ ((1 - share) * self.gains[level][:, :, low] + share * self.gains[level][:, :, high])
         change = change + fee_weight * fees
-        return np.where(state.asked, _NEVER, change), stop
+        return np.where(case.closed(state), NEVER, change), stop
 
     def _between(self, fee_weight: float) -> tuple[int, int, float]:
         """The two prices around one, and how far it is from the first to the second."""
@@ -175,7 +177,7 @@ class Asking:
         inputs = self.bases[level].apply(summary)
         change = (inputs @ gains.reshape(len(gains), -1)).reshape(len(inputs), *gains.shape[1:])
         change += (fees[:, :, None] * self.prices).astype(np.float32)
-        change[asked] = _NEVER
+        change[asked] = NEVER
         return change
 
 
@@ -197,6 +199,12 @@ class Turns:
     def asked(self) -> Int[np.ndarray, " n"]:
         """How many were asked, shape (n,)."""
         return (self.order >= 0).sum(axis=1)
+
+    def members(self, size: int) -> Bool[np.ndarray, "n a"]:
+        """Return who was asked of a panel of `size`, shape (n, size)."""
+        members = np.zeros((len(self.order), size + 1), dtype=bool)
+        np.put_along_axis(members, self.order, np.bool_(1), axis=1)
+        return members[:, :-1]
 
     def paid(self, fees: Float[np.ndarray, "n a"]) -> Float[np.ndarray, " n"]:
         """Return what was charged in all, shape (n,)."""
@@ -235,6 +243,8 @@ def in_turn(
         go = change[np.arange(len(best)), best] < 0
         if level == 0 and not asking.free_start:
             go[:] = True
+        # Nobody is left to ask first where nobody is there.
+        go &= change[np.arange(len(best)), best] < NEVER
         there_too = there[state.rows, best]
         known[state.rows[go & ~there_too]] = False
         on = np.flatnonzero(go & there_too)
@@ -250,15 +260,16 @@ def summarise(pool: Pool, case: Case, state: State) -> tuple[Float32[np.ndarray,
     """Return what the next question may depend on, shape (n, f), and the expected error of stopping, shape (n,)."""
     believed = pool.probabilities(case, state)
     n, classes = believed.shape
-    place = believed.argmax(axis=1)
-    first = believed[np.arange(n), place]
+    among = _sayable(case, state, believed)
+    place = among.argmax(axis=1)
+    first = among[np.arange(n), place]
     second = np.partition(believed, -2, axis=1)[:, -2] if classes > 1 else np.zeros(n, dtype=np.float32)
     answers = np.maximum(state.answers, 1)
     summary = np.column_stack(
         [
             first,
             second,
-            np.log(first / (1 - first + 1e-3)),
+            np.log(np.maximum(first, 1e-3) / (1 - first + 1e-3)),
             np.log((first + 1e-4) / (second + 1e-4)),
             -(believed * np.log(believed + 1e-9)).sum(axis=1),
             state.support[np.arange(n), place] / answers,
@@ -320,10 +331,15 @@ def _loss(pool: Pool, case: Case, state: State, truth: np.ndarray, known: np.nda
     """Half the error, half the belief missing from the truth: the second moves before the first does."""
     if not known.any():
         return np.inf
-    believed = pool.probabilities(case, state)[known]
-    right = truth[known]
-    missing = 1 - believed[np.arange(len(right)), right]
-    return float(0.5 * missing.mean() + 0.5 * (believed.argmax(axis=1) != right).mean())
+    believed = pool.probabilities(case, state)
+    said, right = _sayable(case, state, believed)[known].argmax(axis=1), truth[known]
+    missing = 1 - believed[known][np.arange(len(right)), right]
+    return float(0.5 * missing.mean() + 0.5 * (said != right).mean())
+
+
+def _sayable(case: Case, state: State, believed: np.ndarray) -> np.ndarray:
+    """What is believed, without places in a row of which nobody has spoken yet: they cannot be answered."""
+    return believed if len(case.labels) else np.where(state.support > 0, believed, np.float32(0.0))
 
 
 def _drawn(

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Shaped
 
+from askwho import _validation as check
 from askwho.aggregation import Committee, Verdicts
 from askwho.answers import Answers, Cell
 from askwho.beliefs._evidence import Evidence, Heard
 from askwho.beliefs._pool import Case, Pool, random_masks
+from askwho.exceptions import InvalidInputError
 from askwho.learners import each_fold
 
 # Beyond so many classes nobody's habits with each of them can be learned: candidates are then what a row's members say.
@@ -89,7 +91,7 @@ class Beliefs:
             named=named,
         )
         blank = cls(classes, truths, share, nobody, Pool(np.zeros(size), np.zeros((0, 0))))
-        heard, _ = blank.heard(answers, expected=expected, shares=shares, info=info)
+        heard = blank.heard(answers, expected=expected, shares=shares, info=info)
         right = blank.right(answers, heard.codes, truth)
         evidence = np.empty((*heard.codes.shape, heard.prior.shape[1]), dtype=np.float32)
         for seen, held in each_fold(fold):
@@ -108,25 +110,35 @@ class Beliefs:
         expected: Float[np.ndarray, "n a"],
         shares: Float[np.ndarray, "n t"] | None = None,
         info: Float[np.ndarray, "n a"] | None = None,
-    ) -> "tuple[Heard, Shaped[np.ndarray, ' l']]":
-        """Return answers as candidates, and the classes (L,) that candidates stand for, where they are classes."""
+    ) -> Heard:
+        """Return answers as candidates: the classes and, behind them, what else a row's members say."""
         n, size = answers.values.shape
-        labels = self.classes
+        if shares is not None:
+            check.same_shape(
+                shares, "shares", (n, len(self.truths)), "one row for each query, one share for each class"
+            )
+        elif self.evidence.silent.any():
+            raise InvalidInputError(
+                "`shares` must be given: what the base thinks of each class is where beliefs begin."
+            )
+        if info is not None:
+            check.same_shape(info, "info", (n, size), "one row for each query, one column for each entity")
         spoke = answers.states == Cell.ANSWERED
         if len(self.classes):
-            codes, labels = _codes(answers, spoke, self.classes)
+            codes = _codes(answers, spoke, self.classes)
             prior = np.tile(self.share, (n, 1))
             if shares is not None:
                 prior *= _DOUBT
                 prior[:, np.searchsorted(self.classes, self.truths)] += (1.0 - _DOUBT) * shares
-            extra = len(labels) - len(self.classes)
-            prior = np.hstack([prior, np.full((n, extra), _UNSEEN)])
+            # Of a row's own new answers only: what others say of other queries must not matter.
+            new = codes.max(axis=1, initial=-1) + 1 - len(self.classes)
+            prior = np.hstack([prior, _UNSEEN * (np.arange(new.max(initial=0)) < new[:, None])])
         else:
             codes = _places_in_row(answers, spoke)
             prior = np.ones((n, size + 1))
         prior = np.log(np.maximum(prior / prior.sum(axis=1, keepdims=True), 1e-9)).astype(np.float32)
         told = np.full(codes.shape, np.nan) if info is None else info
-        return Heard(codes, expected, prior, told), labels
+        return Heard(codes, expected, prior, told)
 
     def case(
         self,
@@ -137,9 +149,9 @@ class Beliefs:
         info: Float[np.ndarray, "n a"] | None = None,
     ) -> Case:
         """Return queries with everything that was answered."""
-        heard, labels = self.heard(answers, expected=expected, shares=shares, info=info)
+        heard = self.heard(answers, expected=expected, shares=shares, info=info)
         codes = np.where(self.evidence.silent, -1, heard.codes)
-        return Case(heard.prior, self.evidence.of(heard), codes, heard.expected, labels)
+        return Case(heard.prior, self.evidence.of(heard), codes, heard.expected, self.classes)
 
     def verdicts(self, committee: Committee, case: Case) -> tuple[Verdicts, Float[np.ndarray, "n K"]]:
         """Return what the committees of every size decide, and how sure each is, shape (n, K)."""
@@ -148,22 +160,37 @@ class Beliefs:
         sure = np.empty(committee.order.shape)
         for r in range(committee.order.shape[1]):
             state = self.pool.hear(case, state, committee.order[:, r])
-            said, sure[:, r] = self.decide(case, self.pool.probabilities(case, state), committee.said)
+            said, sure[:, r] = self.decide(case, self.pool.probabilities(case, state), committee.said, state.asked)
             columns.append(said)
         return Verdicts(values=np.column_stack(columns), decided=committee.decided), sure
 
     def decide(
-        self, case: Case, believed: Float32[np.ndarray, "n c"], answers: Answers
+        self,
+        case: Case,
+        believed: Float32[np.ndarray, "n c"],
+        answers: Answers,
+        asked: Bool[np.ndarray, "n a"],
     ) -> tuple[Shaped[np.ndarray, " n"], Float32[np.ndarray, " n"]]:
-        """Return the likeliest answer, shape (n,), and its probability, shape (n,)."""
-        # The last place in a row stands for what nobody said: it cannot be answered.
-        among = believed if len(self.classes) else believed[:, :-1]
-        place = among.argmax(axis=1)
+        """Return the likeliest answer, shape (n,), and its probability, shape (n,): 0 where there is nothing to say.
+
+        A class can always be answered, anything else only where one of those `asked`, shape (n, |A|), said so.
+        """
+        classes = len(self.classes)
+        codes = np.where(asked, case.codes, -1)
+        if believed.shape[1] > classes:
+            heard = np.zeros(believed.shape, dtype=bool)
+            heard[:, :classes] = True
+            row, entity = np.nonzero(codes >= 0)
+            heard[row, codes[row, entity]] = True
+            believed = np.where(heard, believed, np.float32(0.0))
+        place = believed.argmax(axis=1)
         sure = np.take_along_axis(believed, place[:, None], axis=1)[:, 0]
-        if len(self.classes):
-            return case.labels[place], sure
-        author = (case.codes == place[:, None]).argmax(axis=1)
-        return answers.values[np.arange(len(author)), author], sure
+        new = place >= classes
+        if not new.any():
+            return self.classes[place], sure
+        author = (codes == place[:, None]).argmax(axis=1)
+        own = answers.values[np.arange(len(author)), author]
+        return (np.where(new, own, self.classes[np.where(new, 0, place)]) if classes else own), sure
 
     def right(
         self, answers: Answers, codes: Int[np.ndarray, "n a"], truth: Shaped[np.ndarray, " n"]
@@ -175,23 +202,17 @@ class Beliefs:
         return np.where(same.any(axis=1), codes[np.arange(len(codes)), same.argmax(axis=1)], codes.shape[1])
 
 
-def _codes(
-    answers: Answers, spoke: Bool[np.ndarray, "n a"], classes: np.ndarray
-) -> tuple[Int[np.ndarray, "n a"], np.ndarray]:
-    """Answers as indices into the classes, those that training never saw behind them; −1 where there is none."""
+def _codes(answers: Answers, spoke: Bool[np.ndarray, "n a"], classes: np.ndarray) -> Int[np.ndarray, "n a"]:
+    """Answers as indices into the classes, what training never saw as places behind them; −1 where there is none."""
     said = answers.values[spoke]
     common = np.result_type(said, classes) if said.size else classes.dtype
     known, said = classes.astype(common), said.astype(common)
     place = np.minimum(np.searchsorted(known, said), len(known) - 1)
-    new = known[place] != said
-    labels = known
-    if new.any():
-        unseen, where = np.unique(said[new], return_inverse=True)
-        place[new] = len(known) + where
-        labels = np.concatenate([known, unseen])
+    new = np.zeros(spoke.shape, dtype=bool)
+    new[spoke] = known[place] != said
     codes = np.full(spoke.shape, -1)
     codes[spoke] = place
-    return codes, labels
+    return np.where(new, len(known) + _places_in_row(answers, new), codes) if new.any() else codes
 
 
 def _places_in_row(answers: Answers, spoke: Bool[np.ndarray, "n a"]) -> Int[np.ndarray, "n a"]:

@@ -149,7 +149,7 @@ class Evidence:
         said = np.maximum(heard.codes, 0)
         own, top = np.take_along_axis(heard.prior, said, axis=1), heard.prior.max(axis=1, keepdims=True)
         info = (heard.info - self.centre) / self.scale
-        info = np.where(np.isnan(info), 0.0, info)
+        info = np.where(np.isfinite(info), info, 0.0)
         bends = np.maximum(info[:, :, None] - self.knots, 0.0)
         return np.concatenate(
             [
@@ -175,9 +175,11 @@ def _spread(info: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     size = info.shape[1]
     centre, scale, knots = np.zeros(size), np.ones(size), np.zeros((size, len(_KNOTS)))
     for j in range(size):
-        known = info[~np.isnan(info[:, j]), j]
+        known = info[np.isfinite(info[:, j]), j]
         if known.size:
-            centre[j], scale[j] = known.mean(), known.std() or 1.0
+            centre[j], spread = known.mean(), known.std()
+            # What never changes has a spread of rounding errors, which must not make a mountain of the first change.
+            scale[j] = spread if spread > 1e-9 * np.abs(known).max() else 1.0
             knots[j] = (np.quantile(known, _KNOTS) - centre[j]) / scale[j]
     return centre, scale, knots
 

@@ -57,6 +57,7 @@ class Case:
         codes: shape (n, |A|), −1 where there is no answer.
         expected: shape (n, |A|), expected errors before asking.
         labels: shape (C,), the classes that candidates stand for; empty where they are places in a row.
+        there: shape (n, |A|), who may be asked; None where everybody may.
     """
 
     prior: Float32[np.ndarray, "n c"]
@@ -64,13 +65,25 @@ class Case:
     codes: Int[np.ndarray, "n a"]
     expected: Float[np.ndarray, "n a"]
     labels: Shaped[np.ndarray, " l"]
+    there: Bool[np.ndarray, "n a"] | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
 
+    def closed(self, state: State) -> Bool[np.ndarray, "n a"]:
+        """Return who cannot be asked any more, shape (n, |A|): asked already, or not there."""
+        return state.asked if self.there is None else state.asked | ~self.there[state.rows]
+
     def rows(self, chosen: Int[np.ndarray, " m"]) -> "Case":
         """Return the case of some of the queries."""
-        return Case(self.prior[chosen], self.evidence[chosen], self.codes[chosen], self.expected[chosen], self.labels)
+        return replace(
+            self,
+            prior=self.prior[chosen],
+            evidence=self.evidence[chosen],
+            codes=self.codes[chosen],
+            expected=self.expected[chosen],
+            there=None if self.there is None else self.there[chosen],
+        )
 
     def only(self, entities: Int[np.ndarray, " b"]) -> "Case":
         """Return the case of some of the entities."""
@@ -79,6 +92,7 @@ class Case:
             evidence=self.evidence[:, entities],
             codes=self.codes[:, entities],
             expected=self.expected[:, entities],
+            there=None if self.there is None else self.there[:, entities],
         )
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -238,6 +238,31 @@ def _steps(policy: Policy, queries: Path, out: Path, target: dict[str, Any], *, 
     if not total["queries"]:
         raise InvalidInputError("`queries` must not be empty: there is no row in it.")
     _summary({**total, "out": str(out)}, as_json=as_json)
+
+
+@app.command()
+def explain(
+    policy: Annotated[Path, typer.Argument(help="The folder of a policy.", show_default=False)],
+    queries: Annotated[Path, typer.Argument(help="A Parquet or CSV file of queries.", show_default=False)],
+    row: Annotated[int, typer.Option(help="Which query, from 0.")] = 0,
+    k: Annotated[int | None, typer.Option(help="Ask exactly so many.")] = None,
+    budget: Annotated[float | None, typer.Option(help="Stay within this mean fee.")] = None,
+    accuracy: Annotated[float | None, typer.Option(help="Reach this error.")] = None,
+    confidence: Annotated[float | None, typer.Option(help="Promise --budget and --accuracy.")] = None,
+    fee_weight: Annotated[float | None, typer.Option(help="How much error one unit of money is worth.")] = None,
+    json_: o.Json = False,
+) -> None:
+    """Say why a query goes to whom it goes to: expected errors, fees, past queries like it, and one more."""
+    loaded, target = load(policy), o.target_of(k, budget, accuracy, confidence, fee_weight)
+    table = read_table(queries)
+    n = len(next(iter(table.values())))
+    if not 0 <= row < n:
+        raise InvalidInputError(f"`--row` must be between 0 and {n - 1}, got {row}.")
+    why = loaded.explain({name: values[row : row + 1] for name, values in table.items()}, **target)
+    if json_:
+        _print_json({**asdict(why), "query": row, "gain_of_one_more": why.gain_of_one_more})
+        return
+    _out.print(str(replace(why, query=row)), markup=False, soft_wrap=True)
 
 
 @app.command()

@@ -87,10 +87,12 @@ def _each(frontiers: Sequence[Frontier], figure: Callable[[Frontier, int], float
 
 
 def _row(point: Point, resamples: Resamples) -> dict[str, Any]:
+    # As on the frontier a fee counts on the rows that can be scored.
+    paid = np.where(np.isnan(point.errors), np.nan, point.fees)
     return {
         **point.labels,
         **_figure("error", point.errors, resamples),
-        **_both("mean_fee", resamples.mean(point.fees[:, None])[:, 0]),
+        **_both("mean_fee", resamples.loss(paid[:, None])[:, 0]),
     }
 
 

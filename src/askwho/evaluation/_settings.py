@@ -15,7 +15,7 @@ from askwho.evaluation._points import Point
 from askwho.metrics import prefix_errors
 from askwho.policy import Policy
 from askwho.router import Judgement
-from askwho.selection import Selection, in_order, rank
+from askwho.selection import Selection, in_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Held:
     def ranked(self, price: float) -> np.ndarray:
         """The order at a price, shape (n, K)."""
         router = self.policy.router
-        return rank(-self.judged.costs(self.foreseen, price))[:, : router.width_]
+        return self.judged.order(self.foreseen, price, router.width_)
 
     @cached_property
     def foreseen(self) -> Float[np.ndarray, "n a"]:
@@ -109,19 +109,20 @@ def sequential_points(held: Held) -> list[Point]:
         return []
     info, shares = held.policy.told(log.info), held.policy.shares(log.known)
     case = router.beliefs_.case(held.answers, expected=np.clip(held.expected, 0, 1), info=info, shares=shares)
+    case = replace(case, there=held.judged.covered)
     asked, points = held.answers.states != Cell.NOT_ASKED, []
     expert = held.policy.panel.is_kind("expert")
     for price in router.turns_.prices:
         turns = in_turn(
             router.asking_, router.beliefs_.pool, case, fees=held.foreseen, fee_weight=float(price), asked=asked
         )
-        said, _ = router.beliefs_.decide(case, turns.believed, held.answers)
-        errors = np.where(turns.known, (said != log.truth).astype(np.float64), np.nan)
+        said, sure = router.beliefs_.decide(case, turns.believed, held.answers, turns.members(asked.shape[1]))
+        errors = np.where(turns.known, ((said != log.truth) | (sure == 0)).astype(np.float64), np.nan)
         outside = ((turns.order >= 0) & expert[np.maximum(turns.order, 0)]).sum(axis=1)
         labels = {
             "fee_weight": float(price),
-            "mean_k": float(np.maximum(turns.asked, 1).mean()),
-            "mean_asked": float(outside.mean()),
+            "mean_k": float(np.maximum(turns.asked, 1)[turns.known].mean()) if turns.known.any() else float("nan"),
+            "mean_asked": float(outside[turns.known].mean()) if turns.known.any() else float("nan"),
         }
         points.append(Point(errors, turns.paid(held.fees), labels))
     return points

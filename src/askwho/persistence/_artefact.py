@@ -38,10 +38,11 @@ from askwho.persistence._parts import (
 )
 from askwho.persistence._trees import TreeModel, forest_trees, graph
 from askwho.policy import Policy
-from askwho.router import Calibration, CardinalityNetwork, Curve, Router, Rows
+from askwho.router import Calibration, CardinalityNetwork, Coverage, Curve, Past, Router, Rows
 
 FORMAT = 1
 _MANIFEST = "manifest.json"
+_PAST = ("features", "centre", "scale", "errors", "rows")
 _NAME = re.compile(r"^[a-z0-9-]+\.[0-9a-f]{16}\.(safetensors|onnx)$")
 
 
@@ -157,6 +158,13 @@ def _policy_state(policy: Policy) -> State:
     if router.asking_ is not None and router.turns_ is not None:
         arrays |= {f"asking.{name}": array for name, array in asking_arrays(router.asking_).items()}
         arrays |= _rows_arrays("turns", router.turns_)
+    if router.coverage_ is not None:
+        arrays["coverage.usual"] = router.coverage_.usual
+        arrays |= {f"coverage.{n}": a for n, a in learner_state(router.coverage_.shares, n_features).arrays.items()}
+    if router.overlap_ is not None:
+        arrays["overlap"] = router.overlap_
+    if router.past_ is not None:
+        arrays |= {f"past.{name}": getattr(router.past_, name) for name in _PAST}
     if policy.base is not None:
         base = base_state(policy.base, n_features)
         plain["base"] = base.plain
@@ -180,6 +188,12 @@ def _read_policy(state: State) -> Policy:
     router.beliefs_ = None if believed is None else read_beliefs(believed, _under(arrays, "beliefs"))
     router.asking_ = read_asking(asking) if asking else None
     router.turns_ = _read_rows(turns) if turns else None
+    router.overlap_ = arrays.get("overlap")
+    covered = _under(arrays, "coverage")
+    usual = covered.pop("usual", None)
+    router.coverage_ = None if usual is None else Coverage(Linear.of(**covered), usual)
+    past = _under(arrays, "past")
+    router.past_ = Past(*(past[name] for name in _PAST)) if past else None
     fee = _under(arrays, "fee")
     router.fee_learner_ = Linear.of(**fee) if fee else None
     own = State(plain["learner"], _under(arrays, "learner"), state.graphs)

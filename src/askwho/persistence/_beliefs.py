@@ -13,7 +13,7 @@ _BASIS = ("centre", "scale", "directions", "offsets")
 
 def beliefs_state(beliefs: Beliefs) -> State:
     """Return fitted beliefs as they are written."""
-    plain = {"classes": beliefs.classes.tolist(), "truths": beliefs.truths.tolist()}
+    plain = {"classes": _plain(beliefs.classes), "truths": _plain(beliefs.truths)}
     arrays = {f"evidence.{name}": getattr(beliefs.evidence, name) for name in _EVIDENCE}
     arrays |= {"share": beliefs.share, "pool.members": beliefs.pool.members, "pool.sources": beliefs.pool.sources}
     return State(plain, arrays)
@@ -22,12 +22,24 @@ def beliefs_state(beliefs: Beliefs) -> State:
 def read_beliefs(plain: dict[str, Any], arrays: dict[str, np.ndarray]) -> Beliefs:
     """Return the beliefs that `beliefs_state` wrote."""
     return Beliefs(
-        np.array(plain["classes"]),
-        np.array(plain["truths"]),
+        _array(plain["classes"]),
+        _array(plain["truths"]),
         arrays["share"],
         Evidence(*(arrays[f"evidence.{name}"] for name in _EVIDENCE)),
         Pool(arrays["pool.members"], arrays["pool.sources"]),
     )
+
+
+def _plain(classes: np.ndarray) -> Any:  # noqa: ANN401 - JSON
+    """Classes as JSON: dates as whole numbers beside what they count."""
+    dated = classes.dtype.kind in "mM"
+    return {classes.dtype.str: classes.view(np.int64).tolist()} if dated else classes.tolist()
+
+
+def _array(plain: Any) -> np.ndarray:  # noqa: ANN401
+    if isinstance(plain, dict):
+        return np.concatenate([np.array(numbers, dtype=np.int64).view(kind) for kind, numbers in plain.items()])
+    return np.array(plain)
 
 
 def asking_arrays(asking: Asking) -> dict[str, np.ndarray]:

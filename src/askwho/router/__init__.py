@@ -2,6 +2,8 @@
 
 from askwho.router._calibration import Calibration
 from askwho.router._cardinality import Curve
+from askwho.router._coverage import Coverage
+from askwho.router._explain import Past, Reason, Why
 from askwho.router._router import COMMITTEES, Mode, Router
 from askwho.router._rows import Rows, Setting
 from askwho.router._scoring import POSTERIOR, Judgement, price_grid
@@ -13,13 +15,17 @@ __all__ = [
     "POSTERIOR",
     "Calibration",
     "CardinalityNetwork",
+    "Coverage",
     "Curve",
     "Judgement",
     "Mode",
+    "Past",
+    "Reason",
     "Router",
     "Rows",
     "Setting",
     "Step",
     "SurrogateCardinality",
+    "Why",
     "price_grid",
 ]

@@ -10,6 +10,8 @@ from askwho._types import Order
 from askwho.selection import in_order
 
 _MOST_ROWS = 24_000
+# Of many features, as text has, so many are tried at a split: half of them would take long and find the same.
+_MOST_TRIED = 64
 
 
 class Curve:
@@ -47,7 +49,11 @@ class Curve:
             self.fallback_ = np.divide(total, scored, out=np.full(len(total), np.inf), where=scored > 0)
         if self.fallback_ is None:
             self.forest_: Any = ExtraTreesRegressor(
-                self.trees, min_samples_leaf=self.leaf, max_features=0.5, random_state=self.random_state, n_jobs=2
+                self.trees,
+                min_samples_leaf=self.leaf,
+                max_features=max(1, min(inputs.shape[1] // 2, _MOST_TRIED)),
+                random_state=self.random_state,
+                n_jobs=2,
             ).fit(inputs[known], targets[known] if targets.shape[1] > 1 else targets[known, 0])
             # Threads add the trees up in any order, and sums of floats depend on it: one thread repeats itself.
             self.forest_.set_params(n_jobs=1)

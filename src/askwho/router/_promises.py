@@ -123,7 +123,8 @@ class Promises:
         here, there, _ = rows.mixed(np.arange(rows.places))
         ends = not squared and largest.max() <= 1.0
         worst = np.ones(rows.places) if ends else 2 * np.maximum(largest[here], largest[there])
-        self._fees = _Losses(rows, rows.fees, np.full(rows.places, max(most_fee, rows.fees.max())))
+        dearest = float(np.max(rows.fees, initial=most_fee, where=~np.isnan(rows.fees)))
+        self._fees = _Losses(rows, rows.fees, np.full(rows.places, dearest))
         self._errors = _Losses(rows, rows.errors, worst)
 
     def choose(self, *, budget: float | None, accuracy: float | None, confidence: float) -> Setting:

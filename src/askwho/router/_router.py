@@ -29,12 +29,15 @@ from askwho.learners import (
 from askwho.panel import Panel
 from askwho.router._calibration import Calibration
 from askwho.router._cardinality import Curve
+from askwho.router._coverage import Coverage
+from askwho.router._diversity import SHARES, overlaps
+from askwho.router._explain import Past, Why, explain
 from askwho.router._promises import Promises
 from askwho.router._rows import Rows, Setting, coins, grouped
-from askwho.router._scoring import POSTERIOR, Judgement, Lessons, Scoring, Task, mean_error, probabilities
+from askwho.router._scoring import FAR, POSTERIOR, Judgement, Lessons, Scoring, Task, mean_error, probabilities
 from askwho.router._surrogate import CardinalityNetwork, SurrogateCardinality
 from askwho.router._turns import Step, learn_turns, next_step, taken_turns
-from askwho.selection import Selection, fees_table, in_order, rank
+from askwho.selection import Selection, fees_table, in_order
 
 COMMITTEES = {
     "classification": ("majority", "log-odds-vote"),
@@ -50,6 +53,10 @@ Mode = Literal["at-once", "sequential"]
 _NO_TURNS = (
     "This policy cannot ask in turn: it was fitted without answers that are classes, on fewer than "
     f"{_FEWEST_ROWS} rows, or with another committee than {POSTERIOR!r}."
+)
+_OTHER_FEES = (
+    "`budget` and `accuracy` were validated at the fitted fees with everybody there: "
+    "pass `fee_weight` with other fees or fewer entities."
 )
 # What can be aimed at together.
 _TARGETS = ({"k"}, {"k", "fee_weight"}, {"fee_weight"}, {"budget"}, {"accuracy"}, {"budget", "accuracy"})
@@ -146,17 +153,22 @@ class Router:
             foreseen = np.maximum(cross_fit(Linear, known, charged, fold), 0.0)
             self.fee_learner_ = Linear().fit(known, charged)
         score = Scoring(panel, answers, truth, charged, self.fees_, foreseen, task, observed, self.n_classes_)
+        self.coverage_, covered = Coverage.fit(known, ~np.isnan(observed), fold)
         judged = (
             self._learn_scores(score, known, observed, charged, fold, groups)
             if isinstance(self.learner, CompSum) or self.learner in SURROGATE_NAMES
             else self._learn_errors(score, known, observed, fold)
         )
+        if judged.scores is None:
+            judged = replace(judged, covered=covered)
         # Where an entity was not asked its expected error stands in: else it would be judged on other rows than others.
         self.entity_errors_ = np.where(np.isnan(observed), judged.expected, observed).mean(axis=0)
         score = self._learn_beliefs(score, judged, fold, info, shares)
         self.committee_ = self._choose_committee(score, judged, answers)
+        judged = self._choose_overlap(score, judged)
         self.rows_ = self._learn_cardinality(score, known, judged, fold, groups)
         self._learn_asking(score, known, fold, groups)
+        self.past_: Past | None = Past.of(known, observed, random_state=self.random_state)
         return self
 
     def calibrate(
@@ -210,13 +222,14 @@ class Router:
             self.panel_, answers, truth, charged, self.fees_, foreseen, self.task_, observed, self.n_classes_
         )
         if self.beliefs_ is not None and answers is not None:
-            case = self.beliefs_.case(answers, expected=judged.expected, info=info, shares=shares)
-            score = replace(score, believed=(self.beliefs_, case))
+            expected = np.clip(judged.expected, 0.0, 1.0)
+            case = self.beliefs_.case(answers, expected=expected, info=info, shares=shares)
+            score = replace(score, believed=(self.beliefs_, replace(case, there=judged.covered)))
         prices = self.rows_.prices
         got, paid = np.empty((len(prices), n)), np.empty((len(prices), n))
         sizes = np.empty((len(prices), n), dtype=np.intp)
         for p, price in enumerate(prices):
-            order = rank(-judged.costs(foreseen, float(price)))[:, : self.width_]
+            order = judged.order(foreseen, float(price), self.width_)
             sizes[p] = self.sizes(known, judged, order, foreseen, float(price))
             got[p], paid[p] = _outcome(score, order, score.prefix(judged, order, self.committee_), sizes[p])
         self.rows_ = Rows(prices, got, paid, sizes, grouped(groups), coins(known))
@@ -228,7 +241,9 @@ class Router:
     def judge(self, known: Float[np.ndarray, "n d"]) -> Judgement:
         """Return what is thought of each entity: expected errors, and scores where a price is baked into them."""
         if self.scorer_ is None:
-            return Judgement(self.calibration_.apply(self.learner_.predict(known)), self.panel_.error_weights)
+            expected = self.calibration_.apply(self.learner_.predict(known))
+            covered = None if self.coverage_ is None else self.coverage_.of(known)
+            return Judgement(expected, self.panel_.error_weights, overlap=self.overlap_, covered=covered)
         scores = self.scorer_.scores(known)[0]
         return Judgement(self.calibration_.apply(-scores), self.panel_.error_weights, scores)
 
@@ -289,10 +304,7 @@ class Router:
             )
         if budget is not None or accuracy is not None:
             if fees is not None or available is not None:
-                raise InvalidInputError(
-                    "`budget` and `accuracy` were validated at the fitted fees with everybody there: "
-                    "pass `fee_weight` with other fees or fewer entities."
-                )
+                raise InvalidInputError(_OTHER_FEES)
             if confidence is not None:
                 found = self.setting_for(budget=budget, accuracy=accuracy, confidence=confidence)
                 return self._select_at(self._known(X), found)
@@ -313,10 +325,9 @@ class Router:
             check.same_shape(there, "available", (len(self.panel_),), "one for each entity of the panel")
             if not there.any():
                 raise InvalidInputError("`available` must be true for somebody: there is nobody to ask.")
-            # Finite, so that the scores stay numbers; far above any cost, so that the absent come last.
-            costs = np.where(there, costs, costs.max() + 1e9)
+            costs = np.where(there, costs, 2 * FAR)
             width = min(width, int(there.sum()))
-        order = costs.argsort(axis=1, kind="stable")[:, : self.width_]
+        order = judged.ordered(costs, self.width_)
         if k is not None:
             size = np.full(len(known), int(check.cardinalities(k, 1, width)[0]))
         else:
@@ -419,22 +430,50 @@ class Router:
         if (fee_weight is None) == (budget is None and accuracy is None):
             raise InvalidInputError("`fee_weight`, or `budget`, `accuracy` or both, must be given, and not all three.")
         if fee_weight is None:
+            if fees is not None or available is not None:
+                raise InvalidInputError(_OTHER_FEES)
             fee_weight = self.fee_weight_for(budget=budget, accuracy=accuracy, mode="sequential")
         rate = check.finite_number(fee_weight, "fee_weight", minimum=0.0)
         price = self.expected_fees(known) if fees is None else fees_table(fees, self.panel_, len(known))
+        if available is not None:
+            available = np.asarray(available, dtype=bool)
+            check.same_shape(available, "available", (len(self.panel_),), "one for each entity of the panel")
         expected = np.clip(self.judge(known).expected, 0.0, 1.0)
         case = self.beliefs_.case(answers, expected=expected, info=info, shares=shares)
         asked = answers.states != Cell.NOT_ASKED
+        there = None if available is None else np.broadcast_to(np.asarray(available, dtype=bool), shape)
+        if self.coverage_ is not None:
+            covered = self.coverage_.of(known)
+            there = covered if there is None else there & covered
         return next_step(
             self.asking_,
             self.beliefs_,
-            case,
+            replace(case, there=there),
             self.panel_,
             asked=asked,
             fees=price,
             fee_weight=rate,
-            available=available,
         )
+
+    def explain(self, X: ArrayLike, selection: Selection, i: int = 0) -> Why:
+        """Return why query i goes to these entities: expected errors, fees, past queries like it, and one more.
+
+        Args:
+            X: shape (n, d), the queries of the selection.
+            selection: whom to ask, from `select`.
+            i: which query.
+        """
+        known = self._known(X)
+        if len(known) != len(selection):
+            raise InvalidInputError(f"`X` must have the selection's {len(selection)} queries, got {len(known)}.")
+        if not -len(known) <= i < len(known):
+            raise InvalidInputError(f"`i` must be a query between 0 and {len(known) - 1}, got {i}.")
+        row = known[i][None]
+        expected = self.expected_errors(row)
+        curve = self.curve_.predict(row, expected, selection.order[i][None])[0]
+        if self.task_ == "regression":
+            curve, expected = np.sqrt(np.maximum(curve, 0.0)), np.sqrt(expected)
+        return explain(selection, i, known=known[i], expected=expected[0], committee_errors=curve, past=self.past_)
 
     def fee_weight_for(
         self, *, budget: float | None = None, accuracy: float | None = None, mode: Mode = "at-once"
@@ -519,7 +558,7 @@ class Router:
                 "fee_weight": float(price),
                 "error": mean_error(error, self.task_),
                 "mean_fee": float(fee[~np.isnan(error)].mean()) if (~np.isnan(error)).any() else float("nan"),
-                "mean_k": float(size.mean()),
+                "mean_k": float(size[~np.isnan(error)].mean()) if (~np.isnan(error)).any() else float("nan"),
             }
             for price, error, fee, size in zip(rows.prices, rows.errors, rows.fees, rows.sizes, strict=True)
         ]
@@ -590,6 +629,18 @@ class Router:
         self.committee_trials_ = {name: score.area(judged, name, self.width_) for name in names}
         return min(self.committee_trials_, key=lambda name: self.committee_trials_[name])
 
+    def _choose_overlap(self, score: Scoring, judged: Judgement) -> Judgement:
+        """Let those who repeat each other stand further apart in the ranking, where validation is the better for it."""
+        self.overlap_: np.ndarray | None = None
+        if judged.scores is not None or self.committee_ is None or self.width_ < 3:
+            return judged
+        found = overlaps(score.errors, judged.expected)
+        tried = {share: replace(judged, overlap=share * found if share else None) for share in SHARES}
+        self.overlap_trials_ = {share: score.area(each, self.committee_, self.width_) for share, each in tried.items()}
+        best = min(SHARES, key=lambda share: self.overlap_trials_[share])
+        self.overlap_ = tried[best].overlap
+        return tried[best]
+
     def _learn_beliefs(
         self,
         score: Scoring,
@@ -600,11 +651,18 @@ class Router:
     ) -> Scoring:
         """Fit the committee that knows its members, where there are classes and rows enough; return how it scores."""
         self.beliefs_: Beliefs | None = None
-        wanted = self.committee in ("auto", POSTERIOR)
-        if score.answers is None or score.truth is None or self.task_ != "classification" or not wanted:
-            return score
+        answered = score.answers is not None and score.truth is not None and self.task_ == "classification"
         # Labels say the same of every query: their answers are no evidence.
-        if len(fold) < _FEWEST_ROWS or np.any(self.panel_.is_kind("label") | self.panel_.is_kind("reject")):
+        labels = np.any(self.panel_.is_kind("label") | self.panel_.is_kind("reject"))
+        few = len(fold) < _FEWEST_ROWS
+        if score.answers is None or score.truth is None or not answered or labels or few or _one(score.truth):
+            if self.committee == POSTERIOR:
+                raise InvalidInputError(
+                    f"`committee` {POSTERIOR!r} must learn from answers that are classes, two at the least, of "
+                    f"{_FEWEST_ROWS} rows or more, with no label or reject in the panel: use 'auto' or another."
+                )
+            return score
+        if self.committee not in ("auto", POSTERIOR):
             return score
         base = np.flatnonzero(self.panel_.is_kind("base"))
         self.beliefs_, case = Beliefs.fit(
@@ -617,7 +675,7 @@ class Router:
             info=info,
             random_state=self.random_state,
         )
-        return replace(score, believed=(self.beliefs_, case))
+        return replace(score, believed=(self.beliefs_, replace(case, there=judged.covered)))
 
     def _learn_asking(self, score: Scoring, X: np.ndarray, fold: np.ndarray, groups: np.ndarray | None) -> None:
         """Learn to ask in turn; what it did on held-out rows goes to `turns_`."""
@@ -715,6 +773,10 @@ def _outcome(score: Scoring, order: Order, errors: np.ndarray, sizes: np.ndarray
     last = sizes[:, None] - 1
     paid = np.cumsum(in_order(score.charged, order), axis=1)
     return in_order(errors, last)[:, 0], in_order(paid, last)[:, 0]
+
+
+def _one(truth: np.ndarray) -> bool:
+    return len(np.unique(truth)) < 2
 
 
 def _different_answers(answers: Answers) -> int:

@@ -36,7 +36,7 @@ class Rows:
     Args:
         prices: λ, shape (p,).
         errors: shape (p, n), zero-one or squared; NaN where a committee cannot be scored.
-        fees: shape (p, n), what was really charged.
+        fees: shape (p, n), what was really charged; NaN where it cannot be known.
         sizes: shape (p, n), how many were asked.
         groups: shape (n,), which rows belong together; None where each is alone.
         coins: shape (n,), what `coins` says of each query; None in artefacts from before there were any.

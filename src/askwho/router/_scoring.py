@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from askwho._types import Order
 from askwho.aggregation import Combine, Committee, best_of_k
@@ -13,11 +13,14 @@ from askwho.beliefs import Beliefs, Case
 from askwho.frontier import Frontier, area, stated_budgets
 from askwho.metrics import prefix_errors
 from askwho.panel import Panel
-from askwho.selection import Selection, in_order, rank
+from askwho.router._diversity import by_marginal_gain
+from askwho.selection import Selection, in_order
 
 Task = Literal["classification", "regression"]
 POSTERIOR = "posterior"
 """The committee that knows its members: `Beliefs`, fitted with the router."""
+FAR = 1e9
+"""Finite, so that scores stay numbers; far above any cost, so that the absent come last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,20 +31,37 @@ class Judgement:
         expected: expected errors, shape (n, |A|).
         error_weights: α, what an error of each entity weighs, shape (|A|,).
         scores: shape (n, |A|), higher asked earlier, where a price is baked into the ranking; else None.
+        overlap: shape (|A|, |A|), how much entities repeat each other, where that counts; else None.
+        covered: shape (n, |A|), whom the log knows on such queries; None where everybody.
     """
 
     expected: Float[np.ndarray, "n a"]
     error_weights: Float[np.ndarray, " a"]
     scores: Float[np.ndarray, "n a"] | None = None
+    overlap: Float[np.ndarray, "a a"] | None = None
+    covered: Bool[np.ndarray, "n a"] | None = None
 
     def costs(self, fees: Float[np.ndarray, "n a"], price: float) -> Float[np.ndarray, "n a"]:
-        """Return what ranks the entities, lower first, shape (n, |A|)."""
-        return self.error_weights * self.expected + price * fees if self.scores is None else -self.scores
+        """Return what ranks the entities, lower first, shape (n, |A|); who is not known there comes last."""
+        costs = self.error_weights * self.expected + price * fees if self.scores is None else -self.scores
+        return costs if self.covered is None else np.where(self.covered, costs, costs + FAR)
 
     def rows(self, chosen: Int[np.ndarray, " m"]) -> "Judgement":
         """Return the judgement of some of the queries."""
         scores = None if self.scores is None else self.scores[chosen]
-        return Judgement(self.expected[chosen], self.error_weights, scores)
+        covered = None if self.covered is None else self.covered[chosen]
+        return Judgement(self.expected[chosen], self.error_weights, scores, self.overlap, covered)
+
+    def order(self, fees: Float[np.ndarray, "n a"], price: float, width: int) -> Order:
+        """Return whom to ask, best first, shape (n, width)."""
+        return self.ordered(self.costs(fees, price), width)
+
+    def ordered(self, costs: Float[np.ndarray, "n a"], width: int) -> Order:
+        """Return the order that costs give, shape (n, width): by what each adds, where entities repeat each other."""
+        if self.overlap is None:
+            return costs.argsort(axis=1, kind="stable")[:, :width]
+        worth = self.error_weights * (self.expected.max(axis=1, keepdims=True) - self.expected)
+        return by_marginal_gain(costs, worth, self.overlap, width)
 
 
 def price_grid(
@@ -77,10 +97,6 @@ class Scoring:
         single = np.nanmean(self.errors, axis=0)
         return stated_budgets(self.fees, float(self.fees[single.argmin()]), 20)
 
-    def costs(self, judged: Judgement, price: float) -> np.ndarray:
-        """What ranks the entities at a price, lower first, shape (n, |A|)."""
-        return judged.costs(self.foreseen, price)
-
     def prefix(self, judged: Judgement, order: Order, committee: str | None) -> np.ndarray:
         """Committee errors of every k, shape (n, K); without answers the first entity's own error."""
         if self.answers is None or self.truth is None or committee is None:
@@ -110,7 +126,7 @@ class Scoring:
         errors: list[float] = []
         # Where the price is baked into the scores the ranking is the same at every other.
         for price in self.prices(judged, 9) if judged.scores is None else (0.0,):
-            order = rank(-self.costs(judged, float(price)))[:, :width]
+            order = judged.order(self.foreseen, float(price), width)
             per_k = self.prefix(judged, order, committee)
             paid = np.cumsum(in_order(self.charged, order), axis=1)
             for k in range(per_k.shape[1]):
@@ -145,7 +161,7 @@ class Lessons:
     def of(cls, score: Scoring, judged: Judgement, prices: np.ndarray, width: int, committee: str | None) -> "Lessons":
         """Return the lessons of a judgement."""
         distinct = prices if judged.scores is None else prices[:1]
-        orders = [rank(-score.costs(judged, float(price)))[:, :width] for price in distinct]
+        orders = [judged.order(score.foreseen, float(price), width) for price in distinct]
         errors = [score.prefix(judged, order, committee) for order in orders]
         fees = [np.cumsum(in_order(score.foreseen, order), axis=1)[:, : errors[0].shape[1]] for order in orders]
         times = 1 if judged.scores is None else len(prices)

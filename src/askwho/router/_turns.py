@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from askwho.answers import Answers, Cell
-from askwho.beliefs import Asking, Beliefs, Case, in_turn, worth_asking
+from askwho.beliefs import NEVER, Asking, Beliefs, Case, in_turn, worth_asking
 from askwho.learners import each_fold
 from askwho.panel import Panel
 from askwho.router._scoring import Scoring, price_grid
@@ -80,9 +80,10 @@ def taken_turns(
     sizes = np.empty((len(prices), len(rows)), dtype=np.intp)
     for p, price in enumerate(prices):
         turns = in_turn(asking, beliefs.pool, case, fees=fees, fee_weight=float(price), asked=asked)
-        decided, _ = beliefs.decide(case, turns.believed, answers)
-        got[p] = np.where(turns.known, (decided != truth).astype(np.float64), np.nan)
-        paid[p], sizes[p] = turns.paid(score.charged[rows]), turns.asked
+        decided, sure = beliefs.decide(case, turns.believed, answers, turns.members(asked.shape[1]))
+        got[p] = np.where(turns.known, ((decided != truth) | (sure == 0)).astype(np.float64), np.nan)
+        # What would have been paid beyond an answer that the log does not have is not known either.
+        paid[p], sizes[p] = np.where(turns.known, turns.paid(score.charged[rows]), np.nan), turns.asked
     return got, paid, sizes
 
 
@@ -95,7 +96,6 @@ def next_step(
     asked: Bool[np.ndarray, "n a"],
     fees: Float[np.ndarray, "n a"],
     fee_weight: float,
-    available: Bool[np.ndarray, " a"] | None = None,
 ) -> Step:
     """Return the next question of each query, from what was asked so far and what came back; stateless."""
     state = beliefs.pool.hear_all(case, asked)
@@ -103,19 +103,18 @@ def next_step(
     price = fees[:, asking.entities]
     entity = np.full(len(case), -1)
     believed = beliefs.pool.probabilities(case, state)
-    _, sure = beliefs.decide(case, believed, Answers(np.zeros(asked.shape), np.zeros(asked.shape, dtype=np.int8)))
+    unsaid = Answers(np.zeros(asked.shape), np.zeros(asked.shape, dtype=np.int8))
+    _, sure = beliefs.decide(case, believed, unsaid, asked)
     inside = asked[:, asking.entities]
     count = inside.sum(axis=1)
     nobody = np.logical_not(np.any(asked & ~beliefs.evidence.silent, axis=1))
-    for level in np.unique(count):
+    for level in np.unique(count) if len(asking.entities) else ():
         rows = np.flatnonzero(count == level)
         heard = few.hear_all(small, inside).some(rows)
         change, _ = asking.changes(few, small, heard, price[rows], fee_weight)
-        if available is not None:
-            change = np.where(available[asking.entities], change, np.inf)
         best = change.argmin(axis=1)
         least = change[np.arange(len(rows)), best]
-        go = (least < 0) | (np.take(nobody, rows) & (not asking.free_start) & np.isfinite(least))
+        go = (least < 0) | (np.take(nobody, rows) & (not asking.free_start) & (least < NEVER))
         entity[rows[go]] = asking.entities[best[go]]
     due = np.where(entity >= 0, fees[np.arange(len(case)), np.maximum(entity, 0)], 0.0)
     return Step(panel, entity, 1.0 - sure.astype(np.float64), due)
