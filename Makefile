@@ -34,6 +34,7 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/conditioning.py --out benchmarks/results/conditioning.json
 	$(BIN)/python benchmarks/bayes.py --out benchmarks/results/bayes.json --figure benchmarks/results/bayes.png
 	$(BIN)/python benchmarks/cardinality.py --out benchmarks/results/cardinality.json
+	$(BIN)/python benchmarks/digits.py --out benchmarks/results/digits.json
 	$(BIN)/python benchmarks/promise.py --out benchmarks/results/promise.json
 	$(BIN)/python benchmarks/california_speed.py --out benchmarks/results/california_speed.json
 

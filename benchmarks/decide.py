@@ -1,9 +1,9 @@
 """Claim: a row of NumPy becomes a decision in at most 3 bare ONNX Runtime calls; a million rows in bounded memory.
 
 Fits a policy on the answers of ten models to digits, saves and loads it, then times one row: `Router.select` and the
-base's own answer against the same graphs called bare, in turn in one run. With ASKWHO_DESLIB_PYTHON set to a Python
-that has DESlib 0.3.7, its KNORA-E is timed on one row of the same pool too. Then a million rows of a synthetic log of
-10 classes and 10 experts go through `askwho route`.
+base's own answer, and `Router.next_step` after two answers, against the same graphs called bare, in turn in one run.
+With ASKWHO_DESLIB_PYTHON set to a Python that has DESlib 0.3.7, its KNORA-E is timed on one row of the same pool too.
+Then a million rows of a synthetic log of 10 classes and 10 experts go through `askwho route`.
 
     python benchmarks/decide.py --out benchmarks/results/decide.json
 """
@@ -23,6 +23,7 @@ import numpy as np
 from digits_pool import mixed_pool
 from measure import in_turn, provenance, write_down
 
+from askwho.answers import Answers, Cell
 from askwho.data import Columns, read_log, write_batches
 from askwho.persistence import load, save
 from askwho.policy import fit_policy
@@ -96,12 +97,22 @@ def one_row(place: Path) -> dict[str, Any]:
         for session, feed in sessions:
             session.run(None, {"X": feed})
 
-    ours, graphs = in_turn(400, decide, bare, warm=30)
+    shares = policy.shares({name: values[:1] for name, values in table.items()})
+    states = np.full((1, len(policy.panel)), Cell.NOT_ASKED, dtype=np.int8)
+    states[0, [0, 3, 5]] = Cell.ANSWERED
+    answers = Answers(np.zeros(states.shape, dtype=np.int64), states)
+
+    def next_one() -> None:
+        router.next_step(row, answers, fee_weight=0.5, shares=shares)
+
+    ours, graphs, turn = in_turn(400, decide, bare, next_one, warm=30)
     found: dict[str, Any] = {
         "decision_microseconds": round(ours * 1e6, 1),
         "bare_graphs_microseconds": round(graphs * 1e6, 1),
         "ratio": round(ours / graphs, 2),
         "graphs": len(sessions),
+        "next_step_microseconds": round(turn * 1e6, 1),
+        "next_step_ratio": round(turn / graphs, 2),
         "base": None if base is None else base.name,
     }
     python = os.environ.get("ASKWHO_DESLIB_PYTHON")

@@ -38,3 +38,18 @@ def mixed_pool(seed: int) -> tuple[list[Any], np.ndarray, np.ndarray]:
         rows = rng.choice(len(X_pool), int(0.3 * len(X_pool)), replace=False)
         pool.append(member.fit(X_pool[rows], y_pool[rows]))
     return pool, X_log, y_log
+
+
+def specialist_pool(seed: int) -> tuple[list[Any], np.ndarray, np.ndarray]:
+    """Return ten models that were shown six classes each, and the half that none of them has seen."""
+    X, y = load_digits(return_X_y=True)
+    parts: list[Any] = train_test_split(X / 16.0, y, test_size=0.5, random_state=seed, stratify=y)
+    X_pool, X_log, y_pool, y_log = parts
+    rng = np.random.default_rng(seed)
+    pool: list[Any] = []
+    for j in range(10):
+        knows = np.isin(y_pool, (j + np.arange(6)) % 10)
+        rows = rng.permutation(np.flatnonzero(knows))[: int(0.5 * knows.sum())]
+        member: Any = LogisticRegression(max_iter=500) if j % 2 else RandomForestClassifier(20, random_state=seed)
+        pool.append(member.fit(X_pool[rows], y_pool[rows]))
+    return pool, X_log, y_log

@@ -81,7 +81,7 @@ class Policy:
         return self.base.shares(self.features(queries), _texts(queries, self.encoder.text))
 
     def told(self, info: Float[np.ndarray, "n a"] | None) -> Float[np.ndarray, "n b"] | None:
-        """Return what came back with the answers of the log's entities, our own base in front, which adds nothing."""
+        """Return what came back with the answers, shape (n, |A|): our own base in front, which adds nothing."""
         if info is None or self.base is None:
             return info
         return np.hstack([np.full((len(info), 1), np.nan), info])

@@ -63,13 +63,8 @@ def make_steps(policy: Policy, queries: Table, **target: Any) -> dict[str, list[
     answers = _answers(policy, own, queries, n, needed=False)
     info = info_of(policy, queries, n)
     step = policy.router.next_step(X, answers, info=info, shares=shares, **target)
-    beliefs = policy.router.beliefs_
-    assert beliefs is not None  # noqa: S101 - next_step has seen to it
-    expected = np.clip(policy.router.expected_errors(X), 0.0, 1.0)
-    case = beliefs.case(answers, expected=expected, info=info, shares=shares)
+    said, sure = policy.router.believe(X, answers, info=info, shares=shares)
     asked = answers.states != Cell.NOT_ASKED
-    believed = beliefs.pool.probabilities(case, beliefs.pool.hear_all(case, asked))
-    said, sure = beliefs.decide(case, believed, answers, asked)
     own_name = policy.panel.names[0] if policy.base is not None else None
     known = sure > 0
     return {
@@ -137,7 +132,9 @@ def combine_routes(policy: Policy, routes: Table, answered: Table) -> dict[str, 
         "confidence": sure if sure is not None else _confidence(committee, said, decided, spoke, policy),
         "fee": np.where(selection.within & asked, fees, 0.0).sum(axis=1).tolist(),
         "heard": [[panel.names[j] for j in row[s]] for row, s in zip(order, spoke, strict=True)],
-        "ask_next": [_next(row, size, gone, panel.names) for row, size, gone in zip(order, k, missing, strict=True)],
+        "ask_next": [
+            _next(row, size, gone, panel.names) for row, size, gone in zip(order, k.tolist(), missing, strict=True)
+        ],
     }
 
 

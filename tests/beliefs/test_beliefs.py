@@ -115,9 +115,7 @@ def test_what_is_said_of_other_queries_does_not_matter(beliefs):
     together = worlds.told(beliefs, said, errors)
     # One place for the one strange answer of each row: what is believed does not grow with the batch.
     assert together.prior.shape == (300, 4)
-    decided, sure = beliefs.decide(
-        together, worlds.after(beliefs, together, everyone), worlds.answers(said), everyone
-    )
+    decided, sure = beliefs.decide(together, worlds.after(beliefs, together, everyone), worlds.answers(said), everyone)
     for i in range(0, 300, 29):
         rows = slice(i, i + 1)
         case = worlds.told(beliefs, said[rows], errors)

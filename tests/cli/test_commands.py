@@ -105,6 +105,46 @@ def test_decisions_are_those_of_the_evaluation(place, capsys):
     assert any(row["error"] == pytest.approx(wrong) for row in points)
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+@pytest.mark.parametrize("target", [("--fee-weight", 0.05), ("--budget", 0.4)])
+def test_one_question_at_a_time_until_nobody_is_asked(place, suffix, target, capsys):
+    new, queries, steps = synthetic.classification(120, seed=1), place / f"turns.{suffix}", place / f"steps.{suffix}"
+    known = {name: values for name, values in new.items() if name.startswith("x_")}
+    came = {f"answer_{name}": np.full(120, None, dtype=object) for name in synthetic.FEES}
+    command = ["route", place / "policy", queries, "--mode", "sequential", *target, "--out", steps, "--json"]
+    paid, before = np.zeros(120), None
+    for asked_so_far in range(6):
+        # At first there are no columns of answers at all.
+        write_table(queries, known | (came if asked_so_far else {}))
+        assert run(*command) == 0
+        said, table = json.loads(capsys.readouterr().out), read_table(steps)
+        asked = ["" if name is None else str(name) for name in table["ask"].tolist()]
+        heard = lists(table["heard"], "heard")
+        assert set(said) == {"queries", "to_ask", "fee", "out"}
+        assert (said["queries"], said["to_ask"]) == (120, sum(map(bool, asked)))
+        assert said["fee"] == pytest.approx(sum(synthetic.FEES[name] for name in asked if name))
+        assert all(
+            set(names) == {n for n in synthetic.FEES if came[f"answer_{n}"][i] is not None}
+            for i, names in enumerate(heard)
+        )
+        if before is not None:
+            assert not any(now for was, now in zip(before, asked, strict=True) if not was)
+        before = asked
+        if not said["to_ask"]:
+            break
+        for i, name in enumerate(asked):
+            if name:
+                assert came[f"answer_{name}"][i] is None
+                came[f"answer_{name}"][i] = new[f"answer_{name}"][i]
+                paid[i] += synthetic.FEES[name]
+    assert not any(before)
+    assert asked_so_far > 1
+    assert (paid > 0).all()
+    assert (table["prediction"] != new["truth"]).mean() < 0.15
+    assert ((table["confidence"] > 0.3) & (table["confidence"] <= 1)).all()
+    assert paid.mean() <= (0.5 if target[0] == "--budget" else 0.9)
+
+
 def test_a_promise_is_routed_or_refused_with_what_can_be_had(place, capsys):
     routed = ["route", place / "policy", place / "new.parquet", "--out", place / "promised.parquet", "--json"]
     assert run(*routed, "--budget", 0.3, "--confidence", 0.9) == 0
@@ -199,6 +239,9 @@ def test_a_broken_log_ends_in_one_clear_line_and_exit_2(name, tmp_path, capsys):
     assert sorted(p.name for p in tmp_path.iterdir()) == before
 
 
+STEPS = ["route", "POLICY", "NEW", "--mode", "sequential", "--out", "OUT/r.csv"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -207,6 +250,14 @@ def test_a_broken_log_ends_in_one_clear_line_and_exit_2(name, tmp_path, capsys):
         (["route", "POLICY", "NEW", "--k", "1", "--out", "OUT/r.txt"], "must end in .parquet or .csv"),
         (["route", "POLICY", "NEW", "--k", "1", "--out", "OUT/no/r.csv"], "folder that is there"),
         (["route", "NEW", "NEW", "--k", "1", "--out", "OUT/r.csv"], "must hold an artefact"),
+        (["route", "POLICY", "NEW", "--mode", "magic", "--k", "1", "--out", "OUT/r.csv"], "`mode` must be one of"),
+        ([*STEPS, "--k", "2"], "takes --fee-weight, --budget and --accuracy, got ['k']"),
+        ([*STEPS, "--budget", "1", "--confidence", "0.9"], "--budget and --accuracy, got ['confidence']"),
+        ([*STEPS], "`fee_weight`, or `budget`, `accuracy` or both, must be given"),
+        ([*STEPS, "--fee-weight", "1", "--budget", "1"], "must be given, and not all three"),
+        ([*STEPS, "--fee-weight", "-1"], "`fee_weight` must be a finite number of at least 0, got -1.0"),
+        ([*STEPS, "--budget", "0.000001"], "`budget` must be at least"),
+        ([*STEPS, "--accuracy", "0"], "`accuracy` must be at least"),
         (["combine", "POLICY", "NEW", "NEW", "--out", "OUT/d.csv"], "must be what `askwho route` wrote"),
         (
             [
@@ -242,6 +293,18 @@ def test_bad_arguments_end_in_one_clear_line_and_exit_2(place, tmp_path, capsys,
     assert run(*words) == 2
     assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_policy_of_grades_is_told_that_it_cannot_ask_in_turn(tmp_path, capsys):
+    write_table(tmp_path / "log.parquet", synthetic.grades(80))
+    fit = ["fit", tmp_path / "log.parquet", "--grades", "grade_*", "--features", "x_*", "--learner", "linear"]
+    assert run(*fit, "--cv", 3, "--out", tmp_path / "policy") == 0
+    capsys.readouterr()
+    step = ["route", tmp_path / "policy", tmp_path / "log.parquet", "--mode", "sequential", "--fee-weight", 1]
+    assert run(*step, "--out", tmp_path / "steps.csv") == 2
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("askwho: ")]
+    assert len(said) == 1
+    assert not (tmp_path / "steps.csv").exists()
 
 
 def test_the_encoder_of_sentences_and_what_is_said_without_it(tmp_path, monkeypatch, capsys):

@@ -446,3 +446,48 @@ def test_it_works_out_of_the_box(kind):
     model = kind(random_state=0).fit(X, y)
     assert model.panel_.names == ("base", "linear", "neighbours", "tree")
     assert model.score(X, y) > 0.9
+
+
+class Counting:
+    """An expert that knows everything but flips some rows, and counts what it is asked."""
+
+    def __init__(self, chance, seed):
+        self.chance, self.seed, self.rows = chance, seed, 0
+
+    def predict(self, X):
+        self.rows += len(X)
+        flip = (
+            np.random.default_rng(self.seed + (np.abs(X).sum() * 1e6).astype(int) % 1000).random(len(X)) > self.chance
+        )
+        return np.where(flip, 1 - (X[:, 0] > 0), X[:, 0] > 0).astype(int)
+
+
+def test_asking_in_turn_asks_each_expert_once_about_a_row_and_pays_less():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 3))
+    y = (X[:, 0] > 0).astype(int)
+    said = {name: np.where(rng.random(700) < chance, y, 1 - y) for name, chance in (("a", 0.8), ("b", 0.8), ("c", 0.8))}
+    model = TwoStageClassifier(learner="linear", base="none", cv=3, random_state=0, fees=dict.fromkeys("abc", 1.0))
+    model.fit(X[:500], y[:500], answers={name: each[:500] for name, each in said.items()})
+    rest = {name: each[500:] for name, each in said.items()}
+    alone = model.predict(X[500:], answers=rest, fee_weight=10.0, mode="sequential")
+    turns = model.predict(X[500:], answers=rest, fee_weight=0.02, mode="sequential")
+    assert (turns == y[500:]).mean() > (alone == y[500:]).mean() + 0.03
+    with pytest.raises(InvalidInputError, match="`mode` must be one of 'at-once', 'sequential', got 'twice'"):
+        model.predict(X[500:], answers=rest, mode="twice")
+
+
+def test_live_experts_are_asked_in_turn_and_about_nothing_twice():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    y = (X[:, 0] > 0).astype(int)
+    experts = [("a", Counting(0.9, 1)), ("b", Counting(0.9, 2)), ("c", Counting(0.9, 3))]
+    model = TwoStageClassifier(
+        experts, learner="linear", base="none", cv=3, random_state=0, fees=dict.fromkeys("abc", 1.0)
+    ).fit(X[:400], y[:400])
+    for _, expert in experts:
+        expert.rows = 0
+    said = model.predict(X[400:], fee_weight=1e-3, mode="sequential")
+    assert said.shape == (200,)
+    assert all(expert.rows <= 200 for _, expert in experts)
+    assert sum(expert.rows for _, expert in experts) >= 200

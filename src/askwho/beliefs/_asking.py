@@ -328,13 +328,14 @@ def worth_asking(
 
 
 def _loss(pool: Pool, case: Case, state: State, truth: np.ndarray, known: np.ndarray) -> float:
-    """Half the error, half the belief missing from the truth: the second moves before the first does."""
+    """Half the error, half the Brier score: it moves before the error does, and never for more of the same."""
     if not known.any():
         return np.inf
     believed = pool.probabilities(case, state)
     said, right = _sayable(case, state, believed)[known].argmax(axis=1), truth[known]
-    missing = 1 - believed[known][np.arange(len(right)), right]
-    return float(0.5 * missing.mean() + 0.5 * (said != right).mean())
+    own = believed[known][np.arange(len(right)), right]
+    brier = 0.5 * (np.square(believed[known]).sum(axis=1) - 2 * own + 1)
+    return float(0.5 * brier.mean() + 0.5 * (said != right).mean())
 
 
 def _sayable(case: Case, state: State, believed: np.ndarray) -> np.ndarray:

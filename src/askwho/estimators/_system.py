@@ -3,7 +3,7 @@
 # ruff: noqa: ANN401 - by scikit-learn's contract the constructor takes anything, and `fit` says what is wrong with it
 
 from abc import ABC, abstractmethod
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -25,7 +25,7 @@ from askwho.estimators._targets import Target
 from askwho.exceptions import InvalidInputError
 from askwho.learners import LEARNERS, SURROGATE_NAMES, CompSum
 from askwho.panel import Panel
-from askwho.router import Router
+from askwho.router import POSTERIOR, Mode, Router
 from askwho.selection import Selection, in_order
 
 _FLOATS = [np.float64, np.float32]
@@ -142,19 +142,23 @@ class DeferralSystem(BaseEstimator, ABC):
         check_is_fitted(self)
         if selection.panel != self.panel_:
             raise InvalidInputError(f"`selection` must be of the panel {self.panel_.names}, from `select`.")
-        weighed = AGGREGATIONS[str(self.router_.committee_)].needs == "expected errors"
+        committee = str(self.router_.committee_)
+        weighed = committee == POSTERIOR or AGGREGATIONS[committee].needs == "expected errors"
         if X is None and (self.base_ is not None or weighed):
             raise InvalidInputError("`X` must be given: the base answers from it, or members are weighed by it.")
         return self._decide(selection, None if X is None else self._known(X), answers)
 
-    def predict(self, X: Any, *, answers: Any = None, **target: Any) -> np.ndarray:
+    def predict(self, X: Any, *, answers: Any = None, mode: str = "at-once", **target: Any) -> np.ndarray:
         """Return what the committees decide, shape (n,); each live expert sees only the rows it was chosen for.
 
         Args:
             X: shape (n, d).
             answers: shape (n, J), what the experts would say, where recorded ones taught; only the chosen are heard.
-            target: as in `select`.
+            mode: `"at-once"`, or `"sequential"`: ask one, look at the answer, and ask the next only if it is worth its
+                fee.
+            target: as in `select`; in turn, `fee_weight`, `budget`, `accuracy`, `available` and `fees`.
         """
+        check.one_of(mode, "mode", get_args(Mode))
         rows = self._known(X)
         if self.experts_ and answers is not None:
             raise InvalidInputError("`answers` must not be given beside live experts: those chosen are asked.")
@@ -163,7 +167,28 @@ class DeferralSystem(BaseEstimator, ABC):
                 "`answers` must be given to `predict`: recorded answers taught, there is nobody to ask. "
                 "Use `select` to learn whom to ask, and `combine` with what they say."
             )
+        if mode == "sequential":
+            return self._in_turn(rows, answers, target)
         return self._decide(self._select(rows, target), rows, answers)
+
+    def _in_turn(self, rows: Queries, answers: Any, target: dict[str, Any]) -> np.ndarray:
+        if all(target.get(name) is None for name in ("fee_weight", "budget", "accuracy")):
+            target = {**target, "fee_weight": self.fee_weight}
+        own = [] if self.base_ is None else [self.base_]
+        sources = [*own, *([] if answers is not None else self.experts_)]
+        wanted = np.zeros((len(rows), len(self.panel_)), dtype=bool)
+        wanted[:, self.panel_.is_kind("base")] = True
+        values, states = None, np.full(wanted.shape, Cell.NOT_ASKED, dtype=np.int8)
+        while wanted.any() or values is None:
+            said = self._hear(sources, rows, wanted, answers)
+            values = said.values if values is None else np.where(wanted, said.values, values)
+            # Whoever is asked and does not answer is not asked again.
+            spoke = np.where(said.states == Cell.NOT_ASKED, np.int8(Cell.NO_ANSWER), said.states)
+            states = np.where(wanted, spoke, states).astype(np.int8)
+            step = self.router_.next_step(rows.array, Answers(values, states), **target)
+            wanted = step.entity[:, None] == np.arange(len(self.panel_))
+        decided, sure = self.router_.believe(rows.array, Answers(values, states))
+        return self.target_.decode(np.where(sure > 0, decided, self.fallback_))
 
     def _known(self, X: Any) -> Queries:
         check_is_fitted(self)
@@ -209,6 +234,7 @@ class DeferralSystem(BaseEstimator, ABC):
             # Said before anybody is asked: asking may cost.
             require_torch(f"The surrogate {surrogate!r}")
         ours = [name for name, entry in AGGREGATIONS.items() if entry.task == target.task]
+        ours += [POSTERIOR] if target.task == "classification" else []
         check.one_of(self.committee, "committee", ["auto", *ours])
         price = check.finite_number(self.fee_weight, "fee_weight", minimum=0.0)
         if callable(self.error):

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Float32, Int
 from numpy.typing import ArrayLike
 
 from askwho import _validation as check
@@ -455,6 +455,30 @@ class Router:
             fee_weight=rate,
         )
 
+    def believe(
+        self,
+        X: ArrayLike,
+        answers: Answers,
+        *,
+        info: Float[np.ndarray, "n a"] | None = None,
+        shares: Float[np.ndarray, "n t"] | None = None,
+    ) -> tuple[np.ndarray, Float32[np.ndarray, " n"]]:
+        """Return the likeliest answer to each query after what was heard, shape (n,), and its probability, shape (n,).
+
+        Args:
+            X: shape (n, d).
+            answers: what came back so far, from anybody; `Cell.NOT_ASKED` elsewhere.
+            info: shape (n, |A|), what came back with the answers.
+            shares: shape (n, T), the base's probabilities, where it has any.
+        """
+        if self.beliefs_ is None:
+            raise InvalidInputError(_NO_TURNS)
+        expected = np.clip(self.expected_errors(X), 0.0, 1.0)
+        case = self.beliefs_.case(answers, expected=expected, info=info, shares=shares)
+        asked = answers.states != Cell.NOT_ASKED
+        state = self.beliefs_.pool.hear_all(case, asked)
+        return self.beliefs_.decide(case, self.beliefs_.pool.probabilities(case, state), answers, asked)
+
     def explain(self, X: ArrayLike, selection: Selection, i: int = 0) -> Why:
         """Return why query i goes to these entities: expected errors, fees, past queries like it, and one more.
 
@@ -479,7 +503,7 @@ class Router:
         self, *, budget: float | None = None, accuracy: float | None = None, mode: Mode = "at-once"
     ) -> float:
         """Return the price at which held-out rows meet a mean fee, an error, or both; or say what can be had."""
-        points = meet = self.validated_ if mode == "at-once" else self.validated_turns_
+        points = meet = self._validated(self._rows(mode))
         if accuracy is not None:
             wanted = check.finite_number(accuracy, "accuracy", minimum=0.0)
             meet = [p for p in points if p["error"] <= wanted]

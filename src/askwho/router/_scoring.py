@@ -60,7 +60,8 @@ class Judgement:
         """Return the order that costs give, shape (n, width): by what each adds, where entities repeat each other."""
         if self.overlap is None:
             return costs.argsort(axis=1, kind="stable")[:, :width]
-        worth = self.error_weights * (self.expected.max(axis=1, keepdims=True) - self.expected)
+        # A mere copy comes after the worst of the others.
+        worth = np.broadcast_to((self.error_weights * self.expected).max(axis=1, keepdims=True), costs.shape)
         return by_marginal_gain(costs, worth, self.overlap, width)
 
 

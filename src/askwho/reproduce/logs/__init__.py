@@ -1,5 +1,6 @@
 """The benchmark on real logs: askwho beside plain rivals, tuned on the same rows and judged at the same money."""
 
+from askwho.reproduce.logs._committees import SkippedError
 from askwho.reproduce.logs._compare import Bootstrap, Priced, Tally, at_budgets, at_budgets_blind, compare
 from askwho.reproduce.logs._rivals import METHODS, NEEDS_TRUTH, Method
 from askwho.reproduce.logs._split import Split, load_log, log_names
@@ -11,6 +12,7 @@ __all__ = [
     "Bootstrap",
     "Method",
     "Priced",
+    "SkippedError",
     "Split",
     "Tally",
     "at_budgets",

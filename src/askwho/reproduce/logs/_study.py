@@ -10,6 +10,7 @@ from queue import Empty
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from askwho.data import DecisionLog
 from askwho.evaluation import Point
@@ -85,7 +86,7 @@ def _side_by_side(jobs: Sequence[Job], workers: int, say: Progress) -> Iterator[
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager, ProcessPoolExecutor(workers, mp_context=context) as pool:
         lines = manager.Queue()
-        running: dict[Future[dict[str, Any]], str] = {pool.submit(_study, job, lines.put): job[1] for job in jobs}
+        running: dict[Future[dict[str, Any]], str] = {pool.submit(_alone, job, lines.put): job[1] for job in jobs}
         while running:
             done, _ = wait(running, timeout=1, return_when="FIRST_COMPLETED")
             try:
@@ -95,6 +96,12 @@ def _side_by_side(jobs: Sequence[Job], workers: int, say: Progress) -> Iterator[
                 pass
             for each in done:
                 yield running.pop(each), each.result()
+
+
+def _alone(job: Job, say: Progress) -> dict[str, Any]:
+    # Beside another process the threads of small matrix products only wait for each other.
+    with threadpool_limits(1, "blas"):
+        return _study(job, say)
 
 
 def _study(job: Job, say: Progress) -> dict[str, Any]:
