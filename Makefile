@@ -12,6 +12,7 @@ endif
 
 # Threads that spin while they wait crawl on a busy machine.
 export OMP_WAIT_POLICY ?= PASSIVE
+export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: demo test check bench bench-logs clean
 

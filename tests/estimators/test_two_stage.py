@@ -483,7 +483,7 @@ def test_live_experts_are_asked_in_turn_and_about_nothing_twice():
     y = (X[:, 0] > 0).astype(int)
     experts = [("a", Counting(0.9, 1)), ("b", Counting(0.9, 2)), ("c", Counting(0.9, 3))]
     model = TwoStageClassifier(
-        experts, learner="linear", base="none", cv=3, random_state=0, fees=dict.fromkeys("abc", 1.0)
+        experts=experts, learner="linear", base="none", cv=3, random_state=0, fees=dict.fromkeys("abc", 1.0)
     ).fit(X[:400], y[:400])
     for _, expert in experts:
         expert.rows = 0
