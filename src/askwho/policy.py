@@ -72,13 +72,20 @@ class Policy:
         """Return what our own base says of each query, shape (n,)."""
         if self.base is None:
             raise InvalidInputError("This policy has no base of its own.")
-        return self.base.predict(self.features(queries), _texts(queries, self.encoder.text))
+        return self.base.predict(*self._base_reads(queries, self.base))
 
     def shares(self, queries: Mapping[str, np.ndarray]) -> Float[np.ndarray, "n t"] | None:
         """Return our own base's probabilities of the classes, shape (n, T); None where it has none."""
         if self.base is None or self.router.task_ == "regression":
             return None
-        return self.base.shares(self.features(queries), _texts(queries, self.encoder.text))
+        return self.base.shares(*self._base_reads(queries, self.base))
+
+    def _base_reads(
+        self, queries: Mapping[str, np.ndarray], base: OwnBase
+    ) -> tuple[Float[np.ndarray, "n d"], list[str] | None]:
+        """What a base is asked with; encoding text takes long, and a base of words does not need it."""
+        texts = _texts(queries, self.encoder.text)
+        return (np.zeros((0, 0)) if base.reads == "text" else self.features(queries)), texts
 
     def told(self, info: Float[np.ndarray, "n a"] | None) -> Float[np.ndarray, "n b"] | None:
         """Return what came back with the answers, shape (n, |A|): our own base in front, which adds nothing."""

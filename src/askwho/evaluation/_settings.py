@@ -84,8 +84,13 @@ class Held:
     @cached_property
     def _combine(self) -> Combine:
         assert self.answers is not None  # noqa: S101 - only answers are combined
-        info, shares = self.policy.told(self.log.info), self.policy.shares(self.log.known)
-        return self.policy.router.combiner(self.answers, self.expected, info, shares)
+        info = self.policy.told(self.log.info)
+        return self.policy.router.combiner(self.answers, self.expected, info, self.shares)
+
+    @cached_property
+    def shares(self) -> Float[np.ndarray, "n t"] | None:
+        """Our own base's probabilities of the classes, shape (n, T); None where it has none."""
+        return self.policy.shares(self.log.known)
 
     def paid(self, order: np.ndarray) -> Float[np.ndarray, "n K"]:
         """What the first k really charged, shape (n, K)."""
@@ -107,7 +112,7 @@ def sequential_points(held: Held) -> list[Point]:
     router, log = held.policy.router, held.log
     if router.turns_ is None or router.asking_ is None or router.beliefs_ is None or held.answers is None:
         return []
-    info, shares = held.policy.told(log.info), held.policy.shares(log.known)
+    info, shares = held.policy.told(log.info), held.shares
     case = router.beliefs_.case(held.answers, expected=np.clip(held.expected, 0, 1), info=info, shares=shares)
     case = replace(case, there=held.judged.covered)
     asked, points = held.answers.states != Cell.NOT_ASKED, []
