@@ -48,6 +48,7 @@ _OF_SCORES = {"classification": "weighted-vote", "regression": "weighted-mean"}
 _SURROGATE_PRICES = 17
 # With fewer rows than this nobody's habits can be told from chance.
 _FEWEST_ROWS = 200
+_WORTH_IT = 0.99
 Mode = Literal["at-once", "sequential"]
 """How the chosen are asked: all at once, or one after another."""
 _NO_TURNS = (
@@ -662,6 +663,9 @@ class Router:
         tried = {share: replace(judged, overlap=share * found if share else None) for share in SHARES}
         self.overlap_trials_ = {share: score.area(each, self.committee_, self.width_) for share, each in tried.items()}
         best = min(SHARES, key=lambda share: self.overlap_trials_[share])
+        # It takes longer than the plain ranking: it must be worth it.
+        if self.overlap_trials_[best] > _WORTH_IT * self.overlap_trials_[0.0]:
+            best = 0.0
         self.overlap_ = tried[best].overlap
         return tried[best]
 
