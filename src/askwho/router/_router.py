@@ -33,8 +33,8 @@ from askwho.router._coverage import Coverage
 from askwho.router._diversity import SHARES, overlaps
 from askwho.router._explain import Past, Why, explain
 from askwho.router._promises import Promises
-from askwho.router._rows import Rows, Setting, coins, grouped
-from askwho.router._scoring import FAR, POSTERIOR, Judgement, Lessons, Scoring, Task, mean_error, probabilities
+from askwho.router._rows import Rows, Setting, coins, grouped, price_for
+from askwho.router._scoring import FAR, POSTERIOR, Judgement, Lessons, Scoring, Task, probabilities
 from askwho.router._surrogate import CardinalityNetwork, SurrogateCardinality
 from askwho.router._turns import Step, learn_turns, next_step, taken_turns
 from askwho.selection import Selection, fees_table, in_order
@@ -504,22 +504,7 @@ class Router:
         self, *, budget: float | None = None, accuracy: float | None = None, mode: Mode = "at-once"
     ) -> float:
         """Return the price at which held-out rows meet a mean fee, an error, or both; or say what can be had."""
-        points = meet = self._validated(self._rows(mode))
-        if accuracy is not None:
-            wanted = check.finite_number(accuracy, "accuracy", minimum=0.0)
-            meet = [p for p in points if p["error"] <= wanted]
-            if not meet:
-                least = min(p["error"] for p in points)
-                raise InvalidInputError(f"`accuracy` must be at least {least:.6g}, got {wanted}.")
-        if budget is not None:
-            money = check.finite_number(budget, "budget", minimum=0.0)
-            dear, meet = meet, [p for p in meet if p["mean_fee"] <= money]
-            if not meet:
-                beside = "" if accuracy is None else f" beside an `accuracy` of {accuracy:g}"
-                least = min(p["mean_fee"] for p in dear)
-                raise InvalidInputError(f"`budget` must be at least {least:.6g}{beside}, got {budget}.")
-        first, second = ("error", "mean_fee") if accuracy is None else ("mean_fee", "error")
-        return float(min(meet, key=lambda p: (p[first], p[second]))["fee_weight"])
+        return price_for(self._rows(mode).validated(self.task_), budget=budget, accuracy=accuracy)
 
     def setting_for(
         self,
@@ -562,12 +547,12 @@ class Router:
     @property
     def validated_(self) -> list[dict[str, float]]:
         """The adaptive policy at each stored price, on held-out rows: fee weight, error, mean fee, mean k."""
-        return self._validated(self.rows_)
+        return self.rows_.validated(self.task_)
 
     @property
     def validated_turns_(self) -> list[dict[str, float]]:
         """The same of asking in turn."""
-        return self._validated(self._rows("sequential"))
+        return self._rows("sequential").validated(self.task_)
 
     def _rows(self, mode: Mode) -> Rows:
         check.one_of(mode, "mode", get_args(Mode))
@@ -576,17 +561,6 @@ class Router:
         if self.turns_ is None:
             raise InvalidInputError(_NO_TURNS)
         return self.turns_
-
-    def _validated(self, rows: Rows) -> list[dict[str, float]]:
-        return [
-            {
-                "fee_weight": float(price),
-                "error": mean_error(error, self.task_),
-                "mean_fee": float(fee[~np.isnan(error)].mean()) if (~np.isnan(error)).any() else float("nan"),
-                "mean_k": float(size[~np.isnan(error)].mean()) if (~np.isnan(error)).any() else float("nan"),
-            }
-            for price, error, fee, size in zip(rows.prices, rows.errors, rows.fees, rows.sizes, strict=True)
-        ]
 
     def _learn_errors(self, score: Scoring, X: np.ndarray, observed: np.ndarray, fold: np.ndarray) -> Judgement:
         """Choose the learner of expected errors, and fit it on everything; return its out-of-fold judgement."""

@@ -6,6 +6,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from askwho import _validation as check
+from askwho.exceptions import InvalidInputError
+from askwho.router._scoring import Task, mean_error
+
 # Between two neighbouring prices the share of the second moves in steps so small that some thousand rows cannot tell
 # them apart, even where the one spends many times the money of the other.
 _STEPS = 32
@@ -88,9 +92,45 @@ class Rows:
             None if coins is None else coins[rows],
         )
 
+    def validated(self, task: Task) -> list[dict[str, float]]:
+        """Return fee weight, error, mean fee and mean k at each price, over the rows that could be scored."""
+        points: list[dict[str, float]] = []
+        for price, error, fee, size in zip(self.prices, self.errors, self.fees, self.sizes, strict=True):
+            scored = ~np.isnan(error)
+            means = (fee[scored].mean(), size[scored].mean()) if scored.any() else (np.nan, np.nan)
+            points.append(
+                {
+                    "fee_weight": float(price),
+                    "error": mean_error(error, task),
+                    "mean_fee": float(means[0]),
+                    "mean_k": float(means[1]),
+                }
+            )
+        return points
+
     @property
     def _steps(self) -> int:
         return 1 if self.coins is None else _STEPS
+
+
+def price_for(points: list[dict[str, float]], *, budget: float | None, accuracy: float | None) -> float:
+    """Return the price at which validated points meet a mean fee, an error, or both; or say what can be had."""
+    meet = points
+    if accuracy is not None:
+        wanted = check.finite_number(accuracy, "accuracy", minimum=0.0)
+        meet = [p for p in points if p["error"] <= wanted]
+        if not meet:
+            least = min(p["error"] for p in points)
+            raise InvalidInputError(f"`accuracy` must be at least {least:.6g}, got {wanted}.")
+    if budget is not None:
+        money = check.finite_number(budget, "budget", minimum=0.0)
+        dear, meet = meet, [p for p in meet if p["mean_fee"] <= money]
+        if not meet:
+            beside = "" if accuracy is None else f" beside an `accuracy` of {accuracy:g}"
+            least = min(p["mean_fee"] for p in dear)
+            raise InvalidInputError(f"`budget` must be at least {least:.6g}{beside}, got {budget}.")
+    first, second = ("error", "mean_fee") if accuracy is None else ("mean_fee", "error")
+    return float(min(meet, key=lambda p: (p[first], p[second]))["fee_weight"])
 
 
 def grouped(groups: np.ndarray | None) -> Int[np.ndarray, " n"] | None:
