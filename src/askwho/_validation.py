@@ -1,5 +1,6 @@
 """Checks of what users hand in. Every message says what was expected, what came, and what to do."""
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ def finite_number(value: float, name: str, *, minimum: float | None = None) -> f
         number = float(value)
     except (TypeError, ValueError):
         raise InvalidInputError(f"`{name}` must be a number, got {value!r}.") from None
-    if not np.isfinite(number) or (minimum is not None and number < minimum):
+    if not math.isfinite(number) or (minimum is not None and number < minimum):
         bound = "" if minimum is None else f" of at least {minimum:g}"
         raise InvalidInputError(f"`{name}` must be a finite number{bound}, got {value!r}.")
     return number

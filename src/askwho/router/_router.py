@@ -255,7 +255,7 @@ class Router:
     def expected_fees(self, known: Float[np.ndarray, "n d"]) -> FloatTable:
         """Return what each entity is expected to charge, shape (n, |A|): its fee, or what the features foretell."""
         if self.fee_learner_ is None:
-            return np.broadcast_to(self.fees_, (len(known), len(self.fees_)))
+            return self.fees_[None] if len(known) == 1 else np.broadcast_to(self.fees_, (len(known), len(self.fees_)))
         return np.maximum(self.fee_learner_.predict(known), 0.0)
 
     def select(
