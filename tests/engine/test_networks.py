@@ -4,7 +4,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from askwho import InvalidInputError, engine  # noqa: E402
-from askwho.engine import Alone, Mlp, Network, resnet  # noqa: E402
+from askwho.engine import Alone, Mlp, Network, Pixels, resnet  # noqa: E402
 from tests.engine import problem  # noqa: E402
 
 
@@ -115,3 +115,47 @@ def test_the_engine_has_what_it_names_and_nothing_else():
     assert all(hasattr(engine, name) for name in engine.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'fit'"):
         _ = engine.fit
+
+
+def pictures(n=6):
+    return torch.randint(0, 256, (n, 3072), generator=torch.Generator().manual_seed(1), dtype=torch.uint8)
+
+
+def test_pixels_are_scaled_channel_by_channel():
+    rows = pictures()
+    images = Pixels((100.0, 50.0, 0.0), (2.0, 4.0, 5.0))(rows)
+    assert images.shape == (6, 3, 32, 32)
+    expected = rows.reshape(6, 3, 1024).float()
+    torch.testing.assert_close(images[:, 0].flatten(1), (expected[:, 0] - 100) / 2)
+    torch.testing.assert_close(images[:, 1].flatten(1), (expected[:, 1] - 50) / 4)
+    torch.testing.assert_close(images[:, 2].flatten(1), expected[:, 2] / 5)
+
+
+def test_images_are_moved_while_training_and_only_then():
+    rows = pictures(64)
+    front = Pixels((0.0, 0.0, 0.0), (1.0, 1.0, 1.0), moved=True)
+    still = Pixels((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))(rows)
+    assert torch.equal(front.eval()(rows), still)
+    torch.manual_seed(0)
+    moved = front.train()(rows)
+    # Every shown image is the original, mirrored or not, seen through a window that is up to four pixels off.
+    padded = torch.nn.functional.pad(still, (4, 4, 4, 4))
+    seen = set()
+    for image, original in zip(moved, padded, strict=True):
+        places = [
+            (down, right, mirrored)
+            for mirrored in (False, True)
+            for down in range(9)
+            for right in range(9)
+            if torch.equal(
+                image, _window(original, down, right).flip(2) if mirrored else _window(original, down, right)
+            )
+        ]
+        assert len(places) == 1
+        seen.update(places)
+    assert len({mirrored for _, _, mirrored in seen}) == 2
+    assert len(seen) > 30
+
+
+def _window(image, down, right):
+    return image[:, down : down + 32, right : right + 32]

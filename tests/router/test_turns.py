@@ -10,6 +10,7 @@ from askwho.evaluation import evaluate
 from askwho.policy import fit_policy
 from askwho.router import Rows, Setting
 from askwho.router._promises import Promises
+from askwho.router._rows import coins
 from tests import synthetic
 
 COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*", fees=synthetic.FEES)
@@ -191,6 +192,20 @@ def test_turns_can_be_promised(policy):
 @pytest.fixture(scope="module")
 def twins():
     return [fitted(synthetic.classification(250), random_state=4) for _ in range(2)]
+
+
+def test_a_promise_is_asked_in_turn_at_the_price_that_each_querys_coin_says(policy, new):
+    found = policy.router.setting_for(budget=0.4, confidence=0.9, mode="sequential")
+    X, heard = policy.features(new), some(np.random.default_rng(4), 200)
+    said = answers_of(policy, new, heard)
+    step = policy.router.next_step(X, said, budget=0.4, confidence=0.9)
+    here, there = (policy.router.next_step(X, said, fee_weight=rate) for rate in (found.fee_weight, found.other))
+    aside = coins(X) < found.share
+    assert 0 < aside.sum() < 200
+    np.testing.assert_array_equal(step.entity, np.where(aside, there.entity, here.entity))
+    np.testing.assert_array_equal(step.fee, np.where(aside, there.fee, here.fee))
+    asked, _ = taking_turns(policy, new, budget=0.4, confidence=0.9)
+    assert 0.2 < (asked * policy.panel.fees).sum(axis=1).mean() <= 0.44
 
 
 def test_the_same_seed_takes_the_same_turns(twins, new):

@@ -10,13 +10,14 @@ from askwho.engine._plan import Training
 from askwho.exceptions import missing_dependency
 
 if TYPE_CHECKING:
-    from askwho.engine._networks import Alone, Mlp, Network, resnet
+    from askwho.engine._networks import Alone, Mlp, Network, Pixels, resnet
     from askwho.engine._train import History, apply, pick_device, train
 
 _LATER = {
     "Alone": "_networks",
     "Mlp": "_networks",
     "Network": "_networks",
+    "Pixels": "_networks",
     "resnet": "_networks",
     "History": "_train",
     "apply": "_train",
@@ -45,6 +46,7 @@ __all__ = [
     "History",
     "Mlp",
     "Network",
+    "Pixels",
     "Training",
     "apply",
     "pick_device",

@@ -106,6 +106,44 @@ def resnet(depth: int, n_outputs: int, *, width: int = 64, seed: int = 0) -> nn.
         )
 
 
+class Pixels(nn.Module):
+    """Bytes of 32×32 colour images, rows (b, 3072), as scaled images (b, 3, 32, 32).
+
+    Args:
+        mean: of each channel, 0 to 255.
+        deviation: of each channel.
+        moved: while training, show each image mirrored or not and moved by up to four pixels, as chance has it.
+    """
+
+    mean: Tensor
+    deviation: Tensor
+
+    def __init__(self, mean: Sequence[float], deviation: Sequence[float], *, moved: bool = False) -> None:
+        super().__init__()
+        self.moved = moved
+        self.register_buffer("mean", torch.tensor(mean).view(3, 1, 1))
+        self.register_buffer("deviation", torch.tensor(deviation).view(3, 1, 1))
+
+    def forward(self, inputs: Tensor) -> Float[Tensor, "b 3 32 32"]:
+        """Return images scaled by the channels' means and deviations."""
+        images = inputs.reshape(-1, 3, 32, 32)
+        if self.moved and self.training:
+            images = _moved(images)
+        scaled = (images.float() - self.mean) / self.deviation
+        return scaled.contiguous(memory_format=torch.channels_last)
+
+
+def _moved(images: Tensor, *, by: int = 4) -> Tensor:
+    """Each image moved and mirrored by chance; what comes in from outside is black."""
+    n, place = len(images), torch.arange(32, device=images.device)
+    down, right = (torch.randint(0, 2 * by + 1, (n, 1), device=images.device) for _ in range(2))
+    mirrored = torch.rand(n, 1, device=images.device) < 0.5
+    rows, columns = place + down, torch.where(mirrored, 31 - place, place) + right
+    padded = nn.functional.pad(images, (by, by, by, by)).permute(0, 2, 3, 1)
+    each = torch.arange(n, device=images.device)[:, None, None]
+    return padded[each, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+
+
 class _Images(nn.Module):
     """Rows of 3072 numbers as images; images as they are."""
 

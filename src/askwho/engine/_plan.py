@@ -22,6 +22,7 @@ class Training:
         schedule: `"cosine"`, down to 0 over the epochs, or `"constant"`.
         patience: stop after so many epochs in which no member got better on held-out rows; None never does.
         precision: of the network's own arithmetic; `"auto"` is bfloat16 on CUDA, and float32 elsewhere.
+        compiled: whether to compile the network for whole batches, on CUDA; it takes seconds, and pays for large ones.
     """
 
     epochs: int = 100
@@ -31,6 +32,7 @@ class Training:
     schedule: Literal["cosine", "constant"] = "cosine"
     patience: int | None = None
     precision: Precision = "auto"
+    compiled: bool = False
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch", "patience"):

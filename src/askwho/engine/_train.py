@@ -60,7 +60,8 @@ def train(
 ) -> History:
     """Train every member of a network by its own mean loss, and leave it with the weights best on held-out rows.
 
-    The same seed on the same machine gives the same weights, whether or not training was interrupted in between.
+    The same seed on the same machine gives the same weights, whether or not training was interrupted in between;
+    convolutions on a GPU excepted, whose sums come in any order.
 
     Args:
         network: changed in place; it ends on the device.
@@ -87,6 +88,7 @@ def train(
     if network.members == 1:
         rows, held = rows.reshape(-1), held.reshape(-1)
     network.to(where)
+    forward = _forward(network, plan, where)
     stepper = _Stepper(network, plan)
     state = Checkpoint.start(network, torch.Generator().manual_seed(random_state))
     mark = ""
@@ -106,7 +108,7 @@ def train(
         with _own_chance(random_state + state.epoch, where), _threads(network, plan.batch, where):
             for index in _batches(order, plan.batch):
                 with context():
-                    scores = network(data.inputs[index])
+                    scores = (forward if index.shape[-1] == plan.batch else network)(data.inputs[index])
                 each = loss(scores.float(), *data.targets_at(index)).mean(dim=1)
                 stepper.step(each.sum())
                 seen += each.detach()
@@ -141,6 +143,20 @@ def apply(network: torch.nn.Module, inputs: Tensor, *, batch: int = 8192, device
     with torch.inference_mode():
         blocks = [network(inputs[i : i + batch].to(where)).float().cpu() for i in range(0, len(inputs), batch)]
     return torch.cat(blocks, dim=axis)
+
+
+def _forward(network: Network, plan: Training, where: torch.device) -> Callable[[Tensor], Tensor]:
+    """The network as whole batches go through it: on a GPU images lie channels last, and it may be compiled."""
+    if where.type != "cuda":
+        return network
+    network.to(where, memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - its stub lacks it
+    if not plan.compiled:
+        return network
+    # One compiler serves a process, and gives up on a function that it has met in too many forms: it starts afresh.
+    torch.compiler.reset()
+    # Without trying out kernels: that takes a minute, and makes a small residual network a tenth faster.
+    compiled: Any = torch.compile(network, dynamic=False)
+    return compiled
 
 
 class _Stepper:

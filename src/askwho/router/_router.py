@@ -51,6 +51,7 @@ _FEWEST_ROWS = 200
 _WORTH_IT = 0.99
 Mode = Literal["at-once", "sequential"]
 """How the chosen are asked: all at once, or one after another."""
+_ONLY_TARGETS = "`confidence` must come with `budget` or `accuracy`, of which it is the promise; got {}."
 _NO_TURNS = (
     "This policy cannot ask in turn: it was fitted without answers that are classes, on fewer than "
     f"{_FEWEST_ROWS} rows, or with another committee than {POSTERIOR!r}."
@@ -300,9 +301,7 @@ class Router:
                 f"`budget` and `accuracy`; got {given or 'none'}."
             )
         if confidence is not None and budget is None and accuracy is None:
-            raise InvalidInputError(
-                f"`confidence` must come with `budget` or `accuracy`, of which it is the promise; got {given}."
-            )
+            raise InvalidInputError(_ONLY_TARGETS.format(given))
         if budget is not None or accuracy is not None:
             if fees is not None or available is not None:
                 raise InvalidInputError(_OTHER_FEES)
@@ -403,6 +402,7 @@ class Router:
         fee_weight: float | None = None,
         budget: float | None = None,
         accuracy: float | None = None,
+        confidence: float | None = None,
         info: Float[np.ndarray, "n a"] | None = None,
         shares: Float[np.ndarray, "n t"] | None = None,
         available: Bool[np.ndarray, " a"] | None = None,
@@ -418,6 +418,7 @@ class Router:
             fee_weight: λ, how much error one unit of money is worth; or one or both of the next.
             budget: the mean fee to stay within, on held-out rows.
             accuracy: the error to reach, on held-out rows.
+            confidence: makes a promise of them, as in `select`.
             info: shape (n, |A|), what came back with the answers.
             shares: shape (n, T), the base's probabilities, where it has any.
             available: shape (|A|,), who can be asked today.
@@ -430,11 +431,14 @@ class Router:
         check.same_shape(answers.values, "answers", shape, "one row for each query, one column for each entity")
         if (fee_weight is None) == (budget is None and accuracy is None):
             raise InvalidInputError("`fee_weight`, or `budget`, `accuracy` or both, must be given, and not all three.")
-        if fee_weight is None:
+        if fee_weight is not None:
+            if confidence is not None:
+                raise InvalidInputError(_ONLY_TARGETS.format(["fee_weight"]))
+            rate = np.array(check.finite_number(fee_weight, "fee_weight", minimum=0.0))
+        else:
             if fees is not None or available is not None:
                 raise InvalidInputError(_OTHER_FEES)
-            fee_weight = self.fee_weight_for(budget=budget, accuracy=accuracy, mode="sequential")
-        rate = check.finite_number(fee_weight, "fee_weight", minimum=0.0)
+            rate = self._turn_rates(known, budget, accuracy, confidence)
         price = self.expected_fees(known) if fees is None else fees_table(fees, self.panel_, len(known))
         if available is not None:
             available = np.asarray(available, dtype=bool)
@@ -453,7 +457,7 @@ class Router:
             self.panel_,
             asked=asked,
             fees=price,
-            fee_weight=rate,
+            fee_weights=np.broadcast_to(rate, len(known)),
         )
 
     def believe(
@@ -758,6 +762,19 @@ class Router:
             np.concatenate([part.scores for part in parts])[place],
             np.concatenate([part.fees for part in parts])[place],
         )
+
+    def _turn_rates(
+        self,
+        known: Float[np.ndarray, "n d"],
+        budget: float | None,
+        accuracy: float | None,
+        confidence: float | None,
+    ) -> Float[np.ndarray, "*rows"]:
+        """The price at which each query is asked in turn, or one for all, so that a target is met."""
+        if confidence is None:
+            return np.array(self.fee_weight_for(budget=budget, accuracy=accuracy, mode="sequential"))
+        found = self.setting_for(budget=budget, accuracy=accuracy, confidence=confidence, mode="sequential")
+        return np.where(coins(known) < found.share, found.other, found.fee_weight)
 
     def _known(self, X: ArrayLike) -> np.ndarray:
         known = check.table(X, "X").astype(np.float32)

@@ -95,7 +95,7 @@ def next_step(
     *,
     asked: Bool[np.ndarray, "n a"],
     fees: Float[np.ndarray, "n a"],
-    fee_weight: float,
+    fee_weights: Float[np.ndarray, " n"],
 ) -> Step:
     """Return the next question of each query, from what was asked so far and what came back; stateless."""
     state = beliefs.pool.hear_all(case, asked)
@@ -108,13 +108,18 @@ def next_step(
     inside = asked[:, asking.entities]
     count = inside.sum(axis=1)
     nobody = np.logical_not(np.any(asked & ~beliefs.evidence.silent, axis=1))
-    for level in np.unique(count) if len(asking.entities) else ():
-        rows = np.flatnonzero(count == level)
-        heard = few.hear_all(small, inside).some(rows)
-        change, _ = asking.changes(few, small, heard, price[rows], fee_weight)
+    heard = few.hear_all(small, inside)
+    for level, rate in _alike(count, fee_weights) if len(asking.entities) else ():
+        rows = np.flatnonzero((count == level) & (fee_weights == rate))
+        change, _ = asking.changes(few, small, heard.some(rows), price[rows], rate)
         best = change.argmin(axis=1)
         least = change[np.arange(len(rows)), best]
         go = (least < 0) | (np.take(nobody, rows) & (not asking.free_start) & (least < NEVER))
         entity[rows[go]] = asking.entities[best[go]]
     due = np.where(entity >= 0, fees[np.arange(len(case)), np.maximum(entity, 0)], 0.0)
     return Step(panel, entity, 1.0 - sure.astype(np.float64), due)
+
+
+def _alike(count: Int[np.ndarray, " n"], rates: Float[np.ndarray, " n"]) -> list[tuple[int, float]]:
+    """Every pair of a number asked so far and a price that some query has."""
+    return sorted(set(zip(count.tolist(), rates.tolist(), strict=True)))
