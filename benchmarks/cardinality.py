@@ -32,7 +32,7 @@ from askwho.frontier import Frontier, area, stated_budgets
 from askwho.learners import CompSum, folds
 from askwho.metrics import prefix_errors
 from askwho.panel import Entity, Panel
-from askwho.reproduce._california import LAMBDAS, PAPER_TRAINING, california
+from askwho.reproduce.paper._california import LAMBDAS, PAPER_TRAINING, california
 from askwho.router import Calibration, Curve, SurrogateCardinality, price_grid
 from askwho.selection import Selection, in_order, rank
 

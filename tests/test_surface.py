@@ -23,6 +23,7 @@ MODULES = [
     "askwho.losses",
     "askwho.metrics",
     "askwho.persistence",
+    "askwho.report",
     "askwho.router",
     "askwho.theory",
 ]

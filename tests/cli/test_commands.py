@@ -252,7 +252,7 @@ STEPS = ["route", "POLICY", "NEW", "--mode", "sequential", "--out", "OUT/r.csv"]
         (["route", "NEW", "NEW", "--k", "1", "--out", "OUT/r.csv"], "must hold an artefact"),
         (["route", "POLICY", "NEW", "--mode", "magic", "--k", "1", "--out", "OUT/r.csv"], "`mode` must be one of"),
         ([*STEPS, "--k", "2"], "takes --fee-weight, --budget and --accuracy, got ['k']"),
-        ([*STEPS, "--budget", "1", "--confidence", "0.9"], "--budget and --accuracy, got ['confidence']"),
+        ([*STEPS, "--fee-weight", "1", "--confidence", "0.9"], "`confidence` must come with `budget` or `accuracy`"),
         ([*STEPS], "`fee_weight`, or `budget`, `accuracy` or both, must be given"),
         ([*STEPS, "--fee-weight", "1", "--budget", "1"], "must be given, and not all three"),
         ([*STEPS, "--fee-weight", "-1"], "`fee_weight` must be a finite number of at least 0, got -1.0"),
@@ -331,7 +331,7 @@ def test_the_encoder_of_sentences_and_what_is_said_without_it(tmp_path, monkeypa
 
 def test_the_demo_runs_to_the_end(tmp_path, capsys):
     assert run("demo", "--out", tmp_path / "demo") == 0
-    assert {"log.parquet", "policy", "routes.parquet", "decisions.parquet"} <= {
+    assert {"log.parquet", "policy", "routes.parquet", "decisions.parquet", "report.html"} <= {
         p.name for p in (tmp_path / "demo").iterdir()
     }
     assert "fee saved" in capsys.readouterr().out

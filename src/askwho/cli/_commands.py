@@ -1,6 +1,7 @@
 """The commands: parse, call, print."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,13 +15,24 @@ from rich.table import Table as RichTable
 from askwho._validation import one_of
 from askwho.cli import _options as o
 from askwho.cli._demo import run_demo
-from askwho.data import describe, read_batches, read_log, read_table, write_batches, write_table
+from askwho.data import (
+    DecisionLog,
+    Table,
+    describe,
+    read_batches,
+    read_log,
+    read_table,
+    write_batches,
+    write_table,
+)
 from askwho.evaluation import evaluate as evaluate_policy
 from askwho.exceptions import InvalidInputError
 from askwho.learners import SURROGATE_NAMES, CompSum
-from askwho.persistence import load, save
+from askwho.persistence import digest, load, save
 from askwho.policy import Policy, fit_policy
+from askwho.report import write_report
 from askwho.reproduce.logs import run_logs
+from askwho.reproduce.paper import EXPERIMENTS
 from askwho.router import Mode
 from askwho.routes import combine_routes, make_routes, make_steps
 
@@ -151,8 +163,7 @@ def evaluate(
 ) -> None:
     """Show what a policy gets and pays on a log it has not seen, beside plain baselines."""
     loaded = load(policy)
-    named = None if loaded.base is not None else next((e.name for e in loaded.panel.entities if e.kind == "base"), None)
-    result = evaluate_policy(loaded, read_log(log, loaded.columns, base=named), random_state=seed)
+    result = evaluate_policy(loaded, _unseen(loaded, log), random_state=seed)
     if json_:
         _print_json(result)
         return
@@ -175,6 +186,40 @@ def evaluate(
                 f"{key.replace('_', ' ')}: {shown}" + ("" if low is None else f"  [{low:.4g}, {high:.4g}]"),
                 markup=False,
             )
+
+
+@app.command()
+def report(
+    policy: Annotated[Path, typer.Argument(help="The folder of a policy.", show_default=False)],
+    log: o.Log,
+    out: Annotated[Path, typer.Option(help="Where to write the report: .html.", show_default=False)],
+    k: Annotated[int | None, typer.Option(help="Show asking exactly so many.")] = None,
+    budget: Annotated[float | None, typer.Option(help="Show this mean fee; the best single's, unless said.")] = None,
+    accuracy: Annotated[float | None, typer.Option(help="Show reaching this error.")] = None,
+    confidence: Annotated[float | None, typer.Option(help="Show --budget and --accuracy as promises.")] = None,
+    fee_weight: Annotated[float | None, typer.Option(help="Show this price of an error.")] = None,
+    by: Annotated[str | None, typer.Option(help="The column of the groups to tell apart.")] = None,
+    seed: o.Seed = 0,
+    json_: o.Json = False,
+) -> None:
+    """Write one HTML file that shows what a policy saves on a log it has not seen; its figures too, beside it."""
+    target = o.target_of(k, budget, accuracy, confidence, fee_weight)
+    loaded, table = load(policy), read_table(log)
+    if by is not None and by not in table:
+        raise InvalidInputError(f"`--by` must be a column of the log, got {by!r}: it has {', '.join(table)}.")
+    with _err.status("evaluating"):
+        made = write_report(
+            loaded,
+            _unseen(loaded, table),
+            out,
+            title=log.name,
+            by=None if by is None else (by, table[by]),
+            facts={"log": str(log), "policy folder": str(policy), "policy digest": digest(policy)},
+            random_state=seed,
+            **target,
+        )
+    said = {"headline": made.headline, "figures": str(made.figures[0].parent), "report": str(made.out)}
+    _summary(said, as_json=json_)
 
 
 @app.command()
@@ -220,9 +265,8 @@ def route(
 
 def _steps(policy: Policy, queries: Path, out: Path, target: dict[str, Any], *, as_json: bool) -> None:
     """Write the next question of each query, or nobody where it is time to decide."""
-    refused = sorted({"k", "confidence"} & set(target))
-    if refused:
-        raise InvalidInputError(f"`--mode sequential` takes --fee-weight, --budget and --accuracy, got {refused}.")
+    if "k" in target:
+        raise InvalidInputError("`--mode sequential` takes --fee-weight, or --budget and --accuracy, got --k.")
     total = {"queries": 0, "to_ask": 0, "fee": 0.0}
 
     def steps() -> Iterator[dict[str, list[Any]]]:
@@ -290,50 +334,69 @@ def combine(
 @app.command()
 def reproduce(
     name: Annotated[
-        str, typer.Argument(help="logs: every recorded log, askwho beside plain rivals.", show_default=False)
+        str,
+        typer.Argument(
+            help="logs: every recorded log, askwho beside plain rivals. Or experiments of the paper: "
+            f"{', '.join(EXPERIMENTS)}, or all.",
+            show_default=False,
+        ),
     ],
     data: Annotated[Path | None, typer.Option(envvar="ASKWHO_DATA", help="Where the data lies.")] = None,
     out: Annotated[Path, typer.Option(help="A folder for the JSON, the table and the figure.")] = Path(
         "askwho-results"
     ),
     only: Annotated[str | None, typer.Option(help="Some of the logs, separated by commas.")] = None,
-    seeds: Annotated[int, typer.Option(help="How many splits.")] = 3,
-    quick: Annotated[bool, typer.Option("--quick", help="One split of a thousand rows of each log.")] = False,
-    workers: Annotated[int, typer.Option(min=1, help="How many logs at a time.")] = 2,
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many splits: 3 of logs, 4 as in the paper.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A little of everything, to see that it runs.")] = False,
+    workers: Annotated[int, typer.Option(min=1, help="How many logs or seeds at a time.")] = 2,
 ) -> None:
-    """Run a study: every method on every log, at the same money, with intervals."""
-    one_of(name, "name", ["logs"])
-    if data is None or not (data / "logs").is_dir():
-        raise InvalidInputError(
-            f"`data` must hold a folder of logs, got {str(data) if data else 'nothing'}: set ASKWHO_DATA or --data."
-        )
+    """Run a study and write its JSON, its tables and its figure: recorded logs, or an experiment of the paper."""
+    one_of(name, "name", ["logs", *EXPERIMENTS, "all"])
+    if data is None:
+        raise InvalidInputError("`data` must say where the data lies, got nothing: set ASKWHO_DATA or --data.")
+    if name != "logs":
+        for each in EXPERIMENTS if name == "all" else [name]:
+            EXPERIMENTS[each](data, out=out, seeds=seeds, quick=quick, workers=workers, progress=_say)
+        return
+    if not (data / "logs").is_dir():
+        raise InvalidInputError(f"`data` must hold a folder of logs, got {str(data)!r}: set ASKWHO_DATA or --data.")
     out.mkdir(parents=True, exist_ok=True)
     run_logs(
         data,
         names=only.split(",") if only else None,
-        seeds=range(1) if quick else range(seeds),
+        seeds=range(1) if quick else range(seeds or 3),
         rows=1000 if quick else None,
         out=out,
         workers=workers,
-        progress=lambda line: _err.print(line, markup=False),
+        progress=_say,
     )
     _out.print(f"logs.json, logs.md and logs.png in {out}", markup=False)
 
 
+def _say(line: str) -> None:
+    _err.print(line, markup=False)
+
+
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="A folder for the log, the policy and the routes.")] = Path("askwho-demo"),
+    out: Annotated[Path, typer.Option(help="A folder for the log, the policy and the report.")] = Path("askwho-demo"),
     seed: o.Seed = 0,
 ) -> None:
-    """Run the main job on scikit-learn's digits: make a log, then check, fit, evaluate, route and combine."""
-    for line in run_demo(out, seed):
-        _err.print(f"$ {line}", markup=False, style="bold")
-        run(line.split()[1:])
+    """Run the main job on scikit-learn's digits: make a log, then check, fit, evaluate, route, combine and report."""
+    for words in run_demo(out, seed):
+        _err.print(f"$ askwho {shlex.join(words)}", markup=False, style="bold", soft_wrap=True)
+        run(words)
 
 
 def run(arguments: list[str]) -> None:
     """Run one command as if it had been typed."""
     app(arguments, standalone_mode=False)
+
+
+def _unseen(policy: Policy, log: Path | Table) -> DecisionLog:
+    """Read a log as the policy's own was read."""
+    named = None if policy.base is not None else next((e.name for e in policy.panel.entities if e.kind == "base"), None)
+    return read_log(log, policy.columns, base=named)
 
 
 def _frontier(title: str, points: list[dict[str, Any]]) -> None:

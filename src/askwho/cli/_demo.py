@@ -19,8 +19,8 @@ KNOWS = {
 }
 
 
-def run_demo(out: Path, seed: int) -> Iterator[str]:
-    """Write the logs, then yield the commands that a user would type, in order."""
+def run_demo(out: Path, seed: int) -> Iterator[list[str]]:
+    """Write the logs, then yield the commands that a user would type, in order, each as its words."""
     out.mkdir(parents=True, exist_ok=True)
     pixels, digit = map(np.asarray, load_digits(return_X_y=True))
     # The specialists learn from one part; their answers on the rest are the log, of which we keep a third unseen.
@@ -38,9 +38,11 @@ def run_demo(out: Path, seed: int) -> Iterator[str]:
         table |= {f"answer_{expert}": model.predict(pixels[rows]) for expert, model in answers.items()}
         write_table(out / f"{name}.parquet", table | {"digit": digit[rows]})
     fees = ",".join(f"{name}={fee}" for name, fee in FEES.items())
-    columns = f"--truth digit --answers answer_* --features pixel_* --fees {fees}"
-    yield f"askwho check {out}/log.parquet {columns}"
-    yield f"askwho fit {out}/log.parquet {columns} --seed {seed} --out {out}/policy"
-    yield f"askwho evaluate {out}/policy {out}/new.parquet"
-    yield f"askwho route {out}/policy {out}/new.parquet --budget 0.06 --out {out}/routes.parquet"
-    yield f"askwho combine {out}/policy {out}/routes.parquet {out}/new.parquet --out {out}/decisions.parquet"
+    columns = ["--truth", "digit", "--answers", "answer_*", "--features", "pixel_*", "--fees", fees]
+    log, new, policy, routes = (str(out / name) for name in ("log.parquet", "new.parquet", "policy", "routes.parquet"))
+    yield ["check", log, *columns]
+    yield ["fit", log, *columns, "--seed", str(seed), "--out", policy]
+    yield ["evaluate", policy, new]
+    yield ["route", policy, new, "--budget", "0.06", "--out", routes]
+    yield ["combine", policy, routes, new, "--out", str(out / "decisions.parquet")]
+    yield ["report", policy, new, "--out", str(out / "report.html")]

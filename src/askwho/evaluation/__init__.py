@@ -1,6 +1,6 @@
 """What a policy gets and pays on rows it has not seen, beside plain baselines, with intervals."""
 
-from askwho.evaluation._evaluate import evaluate, headline
+from askwho.evaluation._evaluate import evaluate, figures_of, headline
 from askwho.evaluation._points import Point, Resamples, hulls, interval, table_of
 from askwho.evaluation._settings import Held, adaptive_points, fixed_points, sequential_points, single_point
 
@@ -10,6 +10,7 @@ __all__ = [
     "Resamples",
     "adaptive_points",
     "evaluate",
+    "figures_of",
     "fixed_points",
     "headline",
     "hulls",

@@ -46,15 +46,15 @@ def evaluate(policy: Policy, log: DecisionLog, *, draws: int = 200, random_state
             for j, name in enumerate(names)
         ],
         "baselines": {
-            "best_single": {"name": names[best], **_row(singles[best], resamples)},
-            "cheapest": {"name": names[cheapest], **_row(singles[cheapest], resamples)},
-            **{name: _row(point, resamples) for name, point in settings.everyone_points(held).items()},
-            "random": [_row(point, resamples) for point in settings.random_points(held)],
-            "oracle": [_needs_truth(_row(point, resamples)) for point in settings.oracle_points(held)],
+            "best_single": {"name": names[best], **figures_of(singles[best], resamples)},
+            "cheapest": {"name": names[cheapest], **figures_of(singles[cheapest], resamples)},
+            **{name: figures_of(point, resamples) for name, point in settings.everyone_points(held).items()},
+            "random": [figures_of(point, resamples) for point in settings.random_points(held)],
+            "oracle": [_needs_truth(figures_of(point, resamples)) for point in settings.oracle_points(held)],
         },
-        "fixed_k": [_row(point, resamples) for point in fixed],
-        "adaptive": [_row(point, resamples) for point in adaptive],
-        "sequential": [_row(point, resamples) for point in sequential],
+        "fixed_k": [figures_of(point, resamples) for point in fixed],
+        "adaptive": [figures_of(point, resamples) for point in adaptive],
+        "sequential": [figures_of(point, resamples) for point in sequential],
         "headline": headline([*fixed, *adaptive, *sequential], singles[best], resamples),
         "scored_share": {
             "fixed_k": float(np.mean([~np.isnan(p.errors) for p in fixed])),
@@ -75,18 +75,24 @@ def headline(points: Sequence[Point], single: Point, resamples: Resamples) -> di
         **_both("best_single_error", resamples.shown(loss)),
         **_both("best_single_fee", fee),
         **_both("fee_to_match_best_single", match),
-        **_both("fee_saved", 1 - np.divide(match, fee, out=np.full(fee.shape, np.nan), where=fee > 0)),
+        **_both("fee_saved", 1 - _ratio(match, fee)),
         **_both("error_at_best_single_fee", resamples.shown(at_fee)),
+        **_both("error_saved", 1 - _ratio(resamples.shown(at_fee), resamples.shown(loss))),
         **_both("best_error", resamples.shown(_each(frontiers, lambda f, _: float(f.errors[-1])))),
         **_both("best_error_fee", _each(frontiers, lambda f, _: float(f.fees[-1]))),
     }
+
+
+def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    return np.divide(above, below, out=np.full(below.shape, np.nan), where=below > 0)
 
 
 def _each(frontiers: Sequence[Frontier], figure: Callable[[Frontier, int], float]) -> np.ndarray:
     return np.array([figure(frontier, b) for b, frontier in enumerate(frontiers)])
 
 
-def _row(point: Point, resamples: Resamples) -> dict[str, Any]:
+def figures_of(point: Point, resamples: Resamples) -> dict[str, Any]:
+    """Return what a setting gets and pays in the mean, with intervals, after its labels."""
     # As on the frontier a fee counts on the rows that can be scored.
     paid = np.where(np.isnan(point.errors), np.nan, point.fees)
     return {

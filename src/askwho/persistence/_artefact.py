@@ -103,6 +103,11 @@ def load(folder: str | Path) -> Policy:
         raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: {type(error).__name__} {error}.") from None
 
 
+def digest(folder: str | Path) -> str:
+    """Return the checksum of the artefact in a folder, which changes with anything in it."""
+    return _checksum(_read_manifest(Path(folder)))
+
+
 def _policy_state(policy: Policy) -> State:
     router, n_features = policy.router, policy.router.n_features_
     learner = (

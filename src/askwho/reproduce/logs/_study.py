@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from askwho._provenance import provenance
 from askwho.data import DecisionLog
 from askwho.evaluation import Point
 from askwho.frontier import area, stated_budgets
 from askwho.learners import folds
 from askwho.reproduce.logs._committees import SkippedError, best_single
 from askwho.reproduce.logs._compare import Bootstrap, Priced, Tally, at_budgets, at_budgets_blind, compare
-from askwho.reproduce.logs._provenance import provenance
 from askwho.reproduce.logs._report import write
 from askwho.reproduce.logs._rivals import METHODS, NEEDS_TRUTH, Method
 from askwho.reproduce.logs._split import Split, load_log, log_names

@@ -1,0 +1,55 @@
+"""Where a result came from: commit, versions, hardware, command."""
+
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+_LIBRARIES = ("askwho", "numpy", "scipy", "scikit-learn", "lightgbm", "pyarrow")
+
+
+def provenance(*libraries: str) -> dict[str, object]:
+    """Return what a reader needs to make the same result again; the versions of `libraries` too."""
+    return {
+        "commit": _commit(),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: _version(name) for name in (*_LIBRARIES, *libraries)},
+        },
+        "hardware": {"machine": platform.machine(), "cores": os.cpu_count(), "processor": _processor()},
+        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+    }
+
+
+def _commit() -> str | None:
+    git = shutil.which("git")
+    if git is None:
+        return None
+    here = Path(__file__)
+
+    def ask(*arguments: str) -> str | None:
+        done = subprocess.run([git, *arguments], cwd=here.parent, capture_output=True, text=True, check=False)  # noqa: S603
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    # Installed into somebody else's work tree, the commit there is not ours.
+    head = ask("rev-parse", "HEAD") if ask("ls-files", "--error-unmatch", here.name) else None
+    return None if head is None else head + ("+changes" if ask("status", "--porcelain", ".") else "")
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")

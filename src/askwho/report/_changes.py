@@ -1,0 +1,107 @@
+"""The queries where asking more than one changed the outcome."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int, Shaped
+
+from askwho.aggregation import Verdicts
+from askwho.answers import Cell
+from askwho.report._findings import Decided
+from askwho.router import Why
+from askwho.selection import Selection
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A query that the committee decided otherwise than its first member alone.
+
+    Args:
+        row: of the log.
+        better: whether for the better.
+        first: what the first alone would have decided.
+        decided: what the committee decided.
+        truth: what was right.
+        errors: of the first alone, and of the committee.
+        said: from each member to its answer; None where it gave none.
+        why: why these were asked.
+    """
+
+    row: int
+    better: bool
+    first: Any
+    decided: Any
+    truth: Any
+    errors: tuple[float, float]
+    said: Mapping[str, Any]
+    why: Why
+
+
+@dataclass(frozen=True)
+class Changes:
+    """How often a committee changed the outcome, and some of the queries where it did.
+
+    Args:
+        several: about how many queries more than one was asked, and the outcome is known.
+        better: how often the committee got less error than its first member alone.
+        worse: how often more.
+        shown: some of both, in proportion, the largest changes first.
+    """
+
+    several: int
+    better: int
+    worse: int
+    shown: tuple[Changed, ...]
+
+
+def changes_of(decided: Decided, most: int = 10) -> Changes | None:
+    """Return what committees changed; None where there is no answer that could be combined."""
+    held, selection = decided.held, decided.selection
+    log, answers = held.log, held.answers
+    if answers is None or log.truth is None or log.answers is None:
+        return None
+    known = (selection.k > 1) & ~np.isnan(decided.errors) & ~np.isnan(decided.first)
+    change = np.where(known, decided.first - decided.errors, 0.0)
+    better, worse = int((change > 0).sum()), int((change < 0).sum())
+    rows = _chosen(change, better, worse, most)
+    if not len(rows):
+        return Changes(int(known.sum()), better, worse, ())
+    part = Selection(
+        selection.panel,
+        selection.order[rows],
+        selection.k[rows],
+        selection.scores[rows],
+        np.array(selection.fees[rows]),
+    )
+    few = log.rows(rows)
+    assert few.answers is not None  # noqa: S101 - the log has answers
+    verdicts = held.policy.combine(part, few.answers, few.known, info=few.info)
+    first = _said(verdicts, np.ones(len(rows), dtype=np.intp))
+    last = _said(verdicts, part.k)
+    names, shown = part.panel.names, []
+    for i, row in enumerate(rows.tolist()):
+        why = replace(held.policy.router.explain(held.X[rows], part, i), query=row)
+        members = part.order[i, : part.k[i]]
+        said = {names[j]: answers.values[row, j] if answers.states[row, j] == Cell.ANSWERED else None for j in members}
+        pair = float(decided.first[row]), float(decided.errors[row])
+        shown.append(Changed(row, bool(change[row] > 0), first[i], last[i], log.truth[row], pair, said, why))
+    return Changes(int(known.sum()), better, worse, tuple(shown))
+
+
+def _chosen(change: np.ndarray, better: int, worse: int, most: int) -> Int[np.ndarray, " m"]:
+    """Rows of both kinds in the proportion in which they came, at least one of each, the largest changes first."""
+    if better + worse <= most:
+        take = better
+    else:
+        take = round(most * better / (better + worse))
+        take = min(max(take, 1 if better else 0), most - (1 if worse else 0), better)
+    order = np.argsort(-np.abs(change), kind="stable")
+    good, bad = order[change[order] > 0][:take], order[change[order] < 0][: most - take]
+    return np.concatenate([good, bad]).astype(np.intp)
+
+
+def _said(verdicts: Verdicts, k: Shaped[np.ndarray, " n"]) -> list[Any]:
+    said, known = verdicts.at(k)
+    return [value if is_known else None for value, is_known in zip(said.tolist(), known.tolist(), strict=True)]

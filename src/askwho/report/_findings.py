@@ -1,0 +1,168 @@
+"""What a policy did on a log at one setting, query by query, and what of it is worth showing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from askwho.data import DecisionLog
+from askwho.evaluation import Held, Resamples, interval
+from askwho.policy import Policy
+from askwho.report._html import plain
+from askwho.selection import Selection, in_order
+
+MOST_GROUPS = 24
+_FEWEST_IN_A_BIN = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """The decisions at one setting; errors are zero-one, squared, or 1 − grade.
+
+    Args:
+        held: the log as the policy sees it.
+        selection: whom it asks.
+        errors: shape (n,), what each committee got; NaN where it cannot be scored.
+        first: shape (n,), what the first alone would have got.
+        fees: shape (n,), what was charged.
+        expected: shape (n,), what each committee was expected to get.
+    """
+
+    held: Held
+    selection: Selection
+    errors: Float[np.ndarray, " n"]
+    first: Float[np.ndarray, " n"]
+    fees: Float[np.ndarray, " n"]
+    expected: Float[np.ndarray, " n"]
+
+    @classmethod
+    def of(cls, policy: Policy, log: DecisionLog, target: Mapping[str, Any]) -> "Decided":
+        """Return the decisions of a policy at a target of `Router.select`."""
+        held = Held(policy, log)
+        selection = policy.router.select(held.X, **target)
+        own = selection.k[:, None] - 1
+        prefix = held.prefix(selection.order)
+        curve = policy.router.curve_.predict(held.X.astype(np.float32), held.expected, selection.order)
+        return cls(
+            held,
+            selection,
+            errors=in_order(prefix, own)[:, 0],
+            first=prefix[:, 0],
+            fees=in_order(held.paid(selection.order), own)[:, 0],
+            expected=np.maximum(in_order(curve, own)[:, 0], 0.0),
+        )
+
+    @property
+    def difficulty(self) -> Float[np.ndarray, " n"]:
+        """The least that anybody is expected to get, shape (n,): how hard a query looks beforehand, at any price."""
+        return self.held.expected.min(axis=1)
+
+    @property
+    def by_rank(self) -> Float[np.ndarray, "a K"]:
+        """The share of queries about which each entity is asked at each rank, shape (|A|, K)."""
+        within, order = self.selection.within, self.selection.order
+        size = len(self.selection.panel)
+        return np.stack([np.bincount(order[within[:, r], r], minlength=size) for r in range(order.shape[1])], 1) / len(
+            order
+        )
+
+    def asked(self, rows: Bool[np.ndarray, " n"]) -> Float[np.ndarray, " a"]:
+        """Return the share of some queries about which each entity is asked, shape (|A|,)."""
+        return self.selection.members[rows].mean(axis=0)
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Queries that looked alike beforehand: what was expected of them, and what came.
+
+    Args:
+        n: how many.
+        expected: mean expected error, as it is shown.
+        error: what came; None where nothing can be scored.
+        error_interval: of what came.
+    """
+
+    n: int
+    expected: float
+    error: float | None
+    error_interval: list[float | None]
+
+
+def reliability(
+    expected: Float[np.ndarray, "n m"], errors: Float[np.ndarray, "n m"], resamples: Resamples
+) -> list[Bin]:
+    """Return expected and observed errors in bins of equal size by expected error, over cells that can be scored."""
+    there = ~np.isnan(errors) & np.isfinite(expected)
+    if not there.any():
+        return []
+    codes = np.full(errors.shape, -1)
+    codes[there] = bins_of(expected[there])
+    found: list[Bin] = []
+    for b in range(int(codes.max()) + 1):
+        inside = codes == b
+        total, count = np.where(inside, errors, 0.0).sum(axis=1), inside.sum(axis=1)
+        # Cells of one row are drawn together: they are of one query.
+        drawn = resamples.weights @ count
+        means = np.divide(resamples.weights @ total, drawn, out=np.full(len(drawn), np.nan), where=drawn > 0)
+        figures = resamples.shown(means)
+        mean = resamples.shown(expected[inside].mean(keepdims=True))
+        found.append(Bin(int(inside.sum()), float(mean[0]), float(figures[0]), _plain(interval(figures[1:]))))
+    return found
+
+
+def gap(bins: list[Bin]) -> float:
+    """Return the mean distance between expected and observed error, each bin by its size."""
+    return float(np.average([abs(b.expected - (b.error or 0.0)) for b in bins], weights=[b.n for b in bins]))
+
+
+def bins_of(values: Float[np.ndarray, " n"], most: int = 10) -> Int[np.ndarray, " n"]:
+    """Return the bin of each value, shape (n,), from the lowest: as many of equal size as there are rows and values."""
+    count = max(1, min(most, len(values) // _FEWEST_IN_A_BIN))
+    edges = np.unique(np.quantile(values, np.arange(1, count) / count))
+    _, codes = np.unique(np.searchsorted(edges, values, side="right"), return_inverse=True)
+    return codes.reshape(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """The kinds of query that a log tells apart.
+
+    Args:
+        column: what tells them apart.
+        names: of the groups, the largest first.
+        codes: shape (n,), indices into `names`.
+    """
+
+    column: str
+    names: tuple[str, ...]
+    codes: Int[np.ndarray, " n"]
+
+
+def grouping_of(log: DecisionLog, by: tuple[str, np.ndarray] | None) -> Grouping | None:
+    """Return the groups of a log: those of `by`, else of its groups or of its first column of a few words."""
+    if by is not None:
+        return _grouping(*by)
+    columns = [(log.columns.groups, log.groups)] if log.columns.groups else []
+    columns += [(n, v) for n, v in log.known.items() if n != log.columns.text and v.dtype.kind in "OUb"]
+    for name, values in columns:
+        if 2 <= len({str(value) for value in values.tolist()}) <= MOST_GROUPS:
+            return _grouping(name, values)
+    return None
+
+
+def _grouping(column: str, values: np.ndarray) -> Grouping:
+    words = np.array([plain("" if value is None else value, 60) or "(empty)" for value in values.tolist()])
+    names, codes, counts = np.unique(words, return_inverse=True, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    shown = [str(names[i]) for i in order]
+    if len(shown) > MOST_GROUPS:
+        shown = [*shown[: MOST_GROUPS - 1], f"{len(shown) - MOST_GROUPS + 1} others"]
+    return Grouping(column, tuple(shown), np.minimum(place[codes.reshape(-1)], len(shown) - 1))
+
+
+def _plain(bounds: list[float]) -> list[float | None]:
+    return [None if np.isnan(bound) else bound for bound in bounds]

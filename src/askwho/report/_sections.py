@@ -1,0 +1,226 @@
+"""The sections of a report: what each figure says, in words and tables."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from askwho.evaluation import Resamples, interval
+from askwho.report import _findings as findings
+from askwho.report._figures import most_asked
+from askwho.report._findings import Bin, Decided, Grouping
+from askwho.report._html import Html, element, joined, plain, quoted, table
+from askwho.report._words import Task, error_name, error_of, number, share, with_bounds
+
+Figure = Callable[[str], Html]
+"""From the name of a figure to the figure with its files."""
+
+
+def section(ident: str, title: str, *inside: str | None) -> Html:
+    """Return a section with its heading."""
+    return element(
+        "section", element("h2", title, id=f"{ident}-title"), *inside, id=ident, aria_labelledby=f"{ident}-title"
+    )
+
+
+def frontier(result: Mapping[str, Any], figure: Figure) -> Html:
+    """Return what an error costs: the frontier, and a table of all settings."""
+    task: Task = result["task"]
+    base, rows = result["baselines"], []
+
+    def row(what: str, entry: Mapping[str, Any], name: str = "error", size: str = "mean_k") -> list[str]:
+        got = with_bounds(entry[name], entry[f"{name}_interval"], lambda value: error_of(value, task))
+        paid = with_bounds(entry["mean_fee"], entry["mean_fee_interval"], number)
+        return [what, number(entry.get(size)), got, paid]
+
+    rows += [row("all at once", entry) for entry in result["adaptive"]]
+    rows += [row("one at a time", entry) for entry in result["sequential"]]
+    rows += [row(joined(["best single: ", quoted(base["best_single"]["name"], 40)]), base["best_single"], size="k")]
+    rows += [row(joined(["cheapest: ", quoted(base["cheapest"]["name"], 40)]), base["cheapest"], size="k")]
+    rows += [row("everybody", base[key], size="k") for key in ("majority_all", "weighted_all") if key in base]
+    rows += [row("at random", entry, size="k") for entry in base["random"]]
+    rows += [row("oracle (needs the truth)", entry, "needs_truth_error", "k") for entry in base["oracle"]]
+    shown = list(dict.fromkeys(tuple(cells) for cells in rows))
+    scored = result["scored_share"]["adaptive"]
+    return section(
+        "frontier",
+        "What an error costs",
+        element(
+            "p",
+            "Each point of the lines is a setting of the same policy: a price for an error, from saving money on the "
+            "left to asking more on the right. Bands and brackets are 95% intervals by resampling the log.",
+        ),
+        None
+        if scored > 0.9995
+        else element(
+            "p",
+            f"{share(scored)} of the policy's choices can be scored; the others asked somebody whom the log did not. "
+            "Errors and fees are over those that can.",
+        ),
+        figure("frontier"),
+        element(
+            "p",
+            "The oracle knows the truth and asks whoever is right: nobody can deploy it. Entities far above the frame "
+            "are in the table only.",
+            class_="muted",
+        ),
+        _more("Every entity alone", _entities(result)),
+        _more(
+            "Every setting, with intervals",
+            table(["setting", "mean k", error_name(task), "mean fee"], shown, label="Every setting", words=1),
+        ),
+    )
+
+
+def _entities(result: Mapping[str, Any]) -> Html:
+    task: Task = result["task"]
+    rows = [
+        [
+            quoted(entry["name"], 60),
+            with_bounds(entry["error"], entry["error_interval"], lambda value: error_of(value, task)),
+            number(entry["fee"]),
+        ]
+        for entry in sorted(result["entities"], key=lambda entry: (entry["error"] is None, entry["error"]))
+    ]
+    return table(["entity", error_name(task), "fee"], rows, label="Every entity alone")
+
+
+def asked(
+    decided: Decided, grouping: Grouping | None, best: str, setting: str, resamples: Resamples, figure: Figure
+) -> Html:
+    """Return who is asked: by rank, by k, and by group."""
+    names, k = decided.selection.panel.names, decided.selection.k
+    by_rank, total = decided.by_rank, decided.selection.members.mean(axis=0)
+    ever = np.argsort(-total, kind="stable")[: max(1, int((total > 0).sum()))]
+    sizes = [size for size in range(1, int(k.max()) + 1) if (k == size).any()]
+    ranks = [[quoted(names[j], 60), share(float(total[j])), *_cells(by_rank[j, : k.max()])] for j in ever]
+    per_k = [decided.asked(k == size) for size in sizes]
+    by_k = [[quoted(names[j], 60), *_cells([float(part[j]) for part in per_k])] for j in ever]
+    heads = [f"k = {size} ({share(float((k == size).mean()))})" for size in sizes]
+    never = len(names) - len(ever)
+    more = len(ever) - len(most_asked(decided))
+    notes = [f"{more} more are in the table." if more else "", f"{never} are never asked." if never else ""]
+    return section(
+        "asked",
+        "Who is asked",
+        element("p", f"This section and those below show one setting: {setting}."),
+        figure("asked"),
+        element("p", " ".join(filter(None, notes)), class_="muted") if any(notes) else None,
+        _more(
+            "Share of queries by rank",
+            table(["entity", "asked", *(f"as {r + 1}." for r in range(int(k.max())))], ranks, label="By rank"),
+        ),
+        _more(
+            "Share of queries by how many are asked",
+            element("p", "In brackets, how many of all queries are asked of so many.", class_="muted"),
+            table(["entity", *heads], by_k, label="By k"),
+        ),
+        *_by_group(decided, grouping, best, resamples, figure),
+    )
+
+
+def _by_group(
+    decided: Decided, grouping: Grouping | None, best: str, resamples: Resamples, figure: Figure
+) -> list[Html]:
+    if grouping is None:
+        reason = (
+            f"The log tells no groups apart: it has no column of 2 to {findings.MOST_GROUPS} words among its groups "
+            "and features. --by COLUMN names one."
+        )
+        return [element("h3", "By group"), element("p", reason, class_="muted")]
+    task, rows = resamples.task, []
+    single = decided.held.errors[:, decided.selection.panel.names.index(best)]
+    for g, name in enumerate(grouping.names):
+        inside = grouping.codes == g
+        got = resamples.error(np.where(inside, decided.errors, np.nan)[:, None])[:, 0]
+        alone = float(resamples.error(np.where(inside, single, np.nan)[:, None])[0, 0])
+        span = [end if np.isfinite(end) else None for end in interval(got[1:])]
+        rows.append(
+            [
+                quoted(name, 60),
+                f"{int(inside.sum()):,}",
+                number(float(decided.selection.k[inside].mean())),
+                number(float(decided.fees[inside].mean())),
+                with_bounds(float(got[0]), span, lambda value: error_of(value, task)),
+                error_of(alone, task),
+            ]
+        )
+    head = [plain(grouping.column, 40), "queries", "mean k", "mean fee", error_name(task), "best single's"]
+    return [
+        element("h3", joined(["By ", quoted(grouping.column, 40)])),
+        figure("groups"),
+        table(head, rows, label="By group"),
+    ]
+
+
+def difficulty(decided: Decided, codes: np.ndarray, resamples: Resamples, figure: Figure) -> Html:
+    """Return how many are asked, by how hard the queries look."""
+    title, k, task = "How k grows with difficulty", decided.selection.k, resamples.task
+    if decided.held.log.answers is None:
+        return section(
+            "difficulty", title, absent("Without answers nothing can be combined: it is always one who is asked.")
+        )
+    if (k == k[0]).all():
+        return section("difficulty", title, absent(f"At this setting the committee is always of {int(k[0])}."))
+    rows = []
+    for b in range(int(codes.max()) + 1):
+        inside = codes == b
+        figures = [
+            float(resamples.error(np.where(inside, errors, np.nan)[:, None])[0, 0])
+            for errors in (decided.first, decided.errors)
+        ]
+        looks = float(resamples.shown(decided.difficulty[inside].mean(keepdims=True))[0])
+        paid, size = float(decided.fees[inside].mean()), float(k[inside].mean())
+        shown = [error_of(figure, task) for figure in (looks, *figures)]
+        rows.append([str(b + 1), shown[0], number(size), number(paid), *shown[1:]])
+    head = ["part", "looks like", "mean k", "mean fee", "first alone", "committee"]
+    what = "RMSE" if task == "regression" else "error"
+    return section(
+        "difficulty",
+        title,
+        element("p", f"How hard a query looks beforehand: the least {what} that is expected of anybody."),
+        figure("difficulty"),
+        _more("The same as a table, with what came of it", table(head, rows, label="By difficulty")),
+    )
+
+
+def calibration(chosen: Sequence[Bin], whose: str, entities: Sequence[Bin], task: Task, figure: Figure) -> Html:
+    """Return how far expected errors can be trusted, of what was chosen (`whose`, in words) and of everybody alone."""
+    title = "Can its expectations be trusted?"
+    if not entities:
+        return section("calibration", title, absent("Nobody whom the policy knows was asked in this log."))
+
+    def spell(value: float | None) -> str:
+        return error_of(value, task)
+
+    said = [f"Before anybody is asked the policy expects an {error_name(task)} of each entity, and of what it chooses."]
+    if chosen:
+        said.append(
+            f"In the mean over the bins below, that of {whose} is {spell(findings.gap(list(chosen)))} away from what "
+            f"came, and that of an entity alone {spell(findings.gap(list(entities)))}."
+        )
+    rows = [
+        [who, f"{b.n:,}", spell(b.expected), with_bounds(b.error, b.error_interval, spell)]
+        for who, bins in ((whose, chosen), ("each entity alone", entities))
+        for b in bins
+    ]
+    return section(
+        "calibration",
+        title,
+        element("p", " ".join(said)),
+        figure("calibration"),
+        _more("The same as a table", table(["whose", "answers", "expected", "observed"], rows, label="Calibration")),
+    )
+
+
+def _cells(shares: Sequence[float] | np.ndarray) -> list[str]:
+    return [share(float(value)) if value > 0 else "" for value in shares]
+
+
+def absent(reason: str) -> Html:
+    """Return why there is nothing to show."""
+    return element("p", reason, class_="muted")
+
+
+def _more(title: str, *inside: Html) -> Html:
+    return element("details", element("summary", title), *inside)

@@ -1,0 +1,136 @@
+"""Numbers as they are read, and the headline in words."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+Task = Literal["classification", "regression"]
+Bounds = Sequence[float | None]
+
+
+def number(value: float | None) -> str:
+    """Return a number with three figures.
+
+    >>> number(1234.5), number(0.12345), number(3.0), number(None)
+    ('1,234', '0.123', '3', '–')
+    """
+    if value is None or not np.isfinite(value):
+        return "–"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def share(value: float | None) -> str:
+    """Return a share in per cent.
+
+    >>> share(0.1234), share(0.003), share(1e-5), share(0.0)
+    ('12%', '0.3%', '<0.1%', '0%')
+    """
+    if value is None or not np.isfinite(value):
+        return "–"
+    if 0 < value < 0.001:
+        return "<0.1%"
+    return f"{value:.1%}" if 0 < value < 0.0095 else f"{value:.0%}"
+
+
+def error_of(value: float | None, task: Task) -> str:
+    """Return an error: a share of wrong answers with three digits, a root of squares with three figures."""
+    if value is None or not np.isfinite(value):
+        return "–"
+    return number(value) if task == "regression" else f"{value:.3f}"
+
+
+def with_bounds(value: float | None, interval: Bounds, spell: Callable[[float | None], str]) -> str:
+    """Return a figure and its interval in brackets.
+
+    >>> with_bounds(0.5, [0.25, 0.75], number)
+    '0.5 [0.25, 0.75]'
+    """
+    low, high = interval
+    return (
+        spell(value)
+        if value is None or low is None or high is None
+        else f"{spell(value)} [{spell(low)}, {spell(high)}]"
+    )
+
+
+def error_name(task: Task) -> str:
+    """Return what an error is called on an axis or in a table."""
+    return "RMSE" if task == "regression" else "error"
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What the report says first.
+
+    Args:
+        says: one sentence, without a name: `{best}` stands for the best single entity.
+        intervals: what the figures in it may be instead, in words.
+        match: the fee that reaches the best single's error, as a share of its fee; None where nothing does.
+    """
+
+    says: str
+    intervals: str
+    match: float | None
+
+
+def headline_of(result: Mapping[str, Any], *, graded: bool) -> Headline:
+    """Return the headline of an evaluation.
+
+    Args:
+        result: what `evaluate` returned.
+        graded: whether the log holds grades instead of a truth.
+    """
+    head, task = result["headline"], result["task"]
+    match, match_words, match_bounds = _matching(head)
+    less, more = ("lower", "higher") if task == "regression" else ("less error", "more error")
+    if task == "classification" and not graded:
+        less, more = "fewer errors", "more errors"
+    an_rmse = "an RMSE " if task == "regression" else ""
+    saved, around = head["error_saved"], head["error_saved_interval"]
+    parts, beside = [match_words], [match_bounds] if match_bounds else []
+    if saved is not None:
+        by = share(abs(saved))
+        parts.append(
+            "at its fee the same error"
+            if by == "0%" or abs(saved) < 0.0005
+            else f"at its fee {an_rmse}{by} {less if saved > 0 else more}"
+        )
+        if around[0] is not None:
+            low, high = (-around[1], -around[0]) if saved < 0 else around
+            sure = "" if low > 0 else ", so that it may be chance"
+            span = f"{_signed(low)} to {_signed(high)}"
+            beside.append(f"{an_rmse}{span} {less if saved >= 0 else more} at its fee{sure}")
+    says = "; ".join(parts) + "."
+    return Headline(says, "95% intervals: " + "; ".join(beside) + "." if beside else "", match)
+
+
+def _matching(head: Mapping[str, Any]) -> tuple[float | None, str, str]:
+    """The fee that matches the best single's error: as a share of its fee, in words, and its interval."""
+    if head["fee_to_match_best_single"] is None:
+        return None, "Does not reach the error of the best single ({best})", ""
+    if head["fee_saved"] is None:
+        return None, "Matches the best single ({best}), which is free", ""
+    match = 1 - head["fee_saved"]
+    low, high = head["fee_saved_interval"]
+    around = (
+        "" if low is None else f"{number(_round(1 - high))} to {number(_round(1 - low))} of the fee for the same error"
+    )
+    if match < 0.0005:
+        # Free in every resample is no interval worth a word.
+        return 0.0, "Matches the best single ({best}) for nothing", around if low is not None and low < 0.9995 else ""
+    if match > 0.9995:
+        times = "its fee" if match < 1.005 else f"{number(match)} times its fee"
+        return match, f"Matches the best single ({{best}}) for {times}", around
+    return match, f"Matches the best single ({{best}}) for {number(match)} of its fee", around
+
+
+def _round(value: float) -> float:
+    return max(0.0, round(value, 4))
+
+
+def _signed(value: float) -> str:
+    return share(value) if value >= 0 else f"−{share(-value)}"

@@ -1,0 +1,257 @@
+"""From a policy and a log to a report on disk."""
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from askwho._provenance import provenance
+from askwho.data import DecisionLog
+from askwho.evaluation import Point, Resamples, evaluate, figures_of
+from askwho.exceptions import InvalidInputError
+from askwho.policy import Policy
+from askwho.report import _figures, _findings, _sections, _store
+from askwho.report._cards import changed
+from askwho.report._changes import changes_of
+from askwho.report._drawing import Drawing, draw, plotting
+from askwho.report._findings import Bin, Decided, Grouping, reliability
+from askwho.report._frontier import frontier
+from askwho.report._html import Html, element, joined, plain, quoted
+from askwho.report._page import Figures, page
+from askwho.report._words import Headline, error_name, error_of, headline_of, number, with_bounds
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written.
+
+    Args:
+        out: the page.
+        figures: its figures as PNG and SVG.
+        headline: what it says first.
+    """
+
+    out: Path
+    figures: tuple[Path, ...]
+    headline: str
+
+
+def write_report(
+    policy: Policy,
+    log: DecisionLog,
+    out: str | Path,
+    *,
+    title: str = "",
+    by: tuple[str, np.ndarray] | None = None,
+    facts: Mapping[str, str] | None = None,
+    draws: int = 200,
+    random_state: int = 0,
+    **target: Any,  # noqa: ANN401 - Router.select's
+) -> Report:
+    """Write what a policy saves on a log as one HTML file, and its figures into a folder beside it.
+
+    The page loads nothing and runs nothing. Killed at any moment, there are the old page with its figures, or the new.
+
+    Args:
+        policy: fitted on other rows.
+        log: rows that the policy has not seen.
+        out: where the page goes; `report.html` has its figures in `report_figures`.
+        title: what the log is called.
+        by: a name and one value a query, shape (n,): the groups to tell apart; found in the log, unless given.
+        facts: what else the provenance says, by name.
+        draws: how many bootstrap resamples, by group.
+        random_state: their seed.
+        **target: the setting that is shown, as in `Router.select`; the best single's fee as budget, unless given.
+    """
+    place = _store.checked(out)
+    plotting()
+    if by is not None and len(by[1]) != len(log):
+        raise InvalidInputError(f"`by` must have a value for each of the {len(log)} queries, got {len(by[1])}.")
+    result = evaluate(policy, log, draws=draws, random_state=random_state)
+    best = result["baselines"]["best_single"]["name"]
+    setting = target or default_target(policy, best)
+    decided = Decided.of(policy, log, setting)
+    resamples = Resamples.of(log.groups, log.task, draws=draws, random_state=random_state)
+    head = headline_of(result, graded=log.truth is None)
+    made = _Parts(
+        result, decided, _findings.grouping_of(log, by), resamples, best, _words_of(setting, best, given=bool(target))
+    )
+    drawn = draw(made.drawings())
+    files = {f"{one.drawing.name}.{kind}": data for one in drawn for kind, data in (("png", one.png), ("svg", one.svg))}
+    origin = _origin(policy, log, random_state, draws, facts or {})
+
+    def text(addresses: Mapping[str, str]) -> str:
+        figures = Figures(drawn, addresses)
+        return page(
+            title=f"askwho report: {title}" if title else "askwho report",
+            header=_header(head, made, title),
+            sections=[*made.sections(figures), _provenance(origin)],
+            footer=element("p", "Made by askwho. This page loads nothing and runs nothing."),
+            sheet=figures.sheet,
+        )
+
+    figures = _store.write(place, files, text)
+    return Report(place, figures, head.says.replace("{best}", plain(best, 60)))
+
+
+def default_target(policy: Policy, best: str) -> dict[str, float]:
+    """Return the setting to show: the best single's fee as budget; the cheapest there is, where that is dearer."""
+    router = policy.router
+    fee = float(router.fees_[policy.panel.names.index(best)])
+    known = [point for point in router.validated_ if np.isfinite(point["error"])]
+    if any(point["mean_fee"] <= fee for point in known):
+        return {"budget": fee}
+    return {"fee_weight": float(min(known, key=lambda point: point["mean_fee"])["fee_weight"])}
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """What the figures and the sections are made of, found once for both."""
+
+    result: Mapping[str, Any]
+    decided: Decided
+    grouping: Grouping | None
+    resamples: Resamples
+    best: str
+    setting: str
+
+    @cached_property
+    def parts(self) -> np.ndarray:
+        """Which part of the queries each is in, from easy to hard, shape (n,)."""
+        return _findings.bins_of(self.decided.difficulty)
+
+    @property
+    def whose(self) -> str:
+        """What is chosen: a committee, or one who is believed."""
+        return "the one asked" if self.decided.held.answers is None else "the committee"
+
+    @cached_property
+    def committees(self) -> list[Bin]:
+        """What committees were expected to get, and what came."""
+        return reliability(self.decided.expected[:, None], self.decided.errors[:, None], self.resamples)
+
+    @cached_property
+    def entities(self) -> list[Bin]:
+        """The same of everybody alone."""
+        return reliability(self.decided.held.expected, self.decided.held.errors, self.resamples)
+
+    @cached_property
+    def chosen(self) -> dict[str, Any]:
+        """What the setting that is shown gets and pays, with intervals."""
+        return figures_of(Point(self.decided.errors, self.decided.fees), self.resamples)
+
+    def drawings(self) -> list[Drawing]:
+        """Return what there is to draw."""
+        decided, drawn, k = self.decided, self.resamples, self.decided.selection.k
+        return [
+            frontier(self.result),
+            _figures.asked(decided),
+            *([] if self.grouping is None else [_figures.groups(decided, self.grouping)]),
+            *([] if (k == k[0]).all() else [_figures.difficulty(decided, self.parts)]),
+            *([_figures.calibration(self.committees, self.whose, self.entities, drawn.task)] if self.entities else []),
+        ]
+
+    def sections(self, figure: Figures) -> list[Html]:
+        """Return the sections, in their order."""
+        decided, drawn = self.decided, self.resamples
+        return [
+            _sections.frontier(self.result, figure),
+            _sections.asked(decided, self.grouping, self.best, self.setting, drawn, figure),
+            _sections.difficulty(decided, self.parts, drawn, figure),
+            _sections.calibration(self.committees, self.whose, self.entities, drawn.task, figure),
+            changed(changes_of(decided), decided),
+        ]
+
+
+def _header(head: Headline, parts: _Parts, title: str) -> Html:
+    result, chosen, task = parts.result, parts.chosen, parts.resamples.task
+    before, _, after = head.says.partition("{best}")
+    size = number(float(parts.decided.selection.k.mean()))
+    got = with_bounds(chosen["error"], chosen["error_interval"], lambda value: error_of(value, task))
+    paid = with_bounds(chosen["mean_fee"], chosen["mean_fee_interval"], number)
+    least = result["headline"]
+    tiles = [
+        ("Fee for the best single's error", "–" if head.match is None else f"{number(head.match)}×", "its fee = 1"),
+        (
+            ("RMSE" if task == "regression" else "Error") + " at the best single's fee",
+            error_of(least["error_at_best_single_fee"], task),
+            f"it gets {error_of(least['best_single_error'], task)}",
+        ),
+        (
+            "The least that can be had",
+            error_of(least["best_error"], task),
+            f"for {number(least['best_error_fee'])} a query",
+        ),
+        ("Queries", f"{result['n']:,}", f"{len(result['entities'])} can be asked"),
+    ]
+    return joined(
+        [
+            element("p", joined(["askwho report", *([" · ", quoted(title, 80)] if title else [])]), class_="over"),
+            element("h1", before, quoted(parts.best, 60), after),
+            element("p", head.intervals, class_="muted") if head.intervals else None,
+            element(
+                "dl",
+                *(
+                    element("div", element("dt", name), element("dd", value, element("small", note, class_="muted")))
+                    for name, value, note in tiles
+                ),
+                class_="tiles",
+            ),
+            element(
+                "p",
+                "The figures above are of the best settings on these very rows. With a setting chosen beforehand "
+                f"({parts.setting}) the policy gets {error_name(task)} {got} for a mean fee of {paid}, and asks {size} "
+                "in the mean.",
+            ),
+        ]
+    )
+
+
+def _words_of(target: Mapping[str, Any], best: str, *, given: bool) -> str:
+    """The setting that is shown, in words."""
+    spelt = {
+        "budget": "a mean fee of at most",
+        "accuracy": "an error of at most",
+        "fee_weight": "a fee weight of",
+        "k": "k =",
+    }
+    words = " and ".join(f"{spelt[name]} {number(value)}" for name, value in target.items() if name in spelt)
+    sure = f", promised with confidence {target['confidence']:g}" if "confidence" in target else ""
+    if given or "budget" not in target:
+        return words + sure
+    return f"{words}, the fee of the best single ({plain(best, 60)})"
+
+
+def _origin(policy: Policy, log: DecisionLog, seed: int, draws: int, facts: Mapping[str, str]) -> dict[str, str]:
+    """Where the report came from, as it is shown."""
+    found, router = provenance("onnxruntime", "matplotlib"), policy.router
+    versions: Any = found["versions"]
+    committee = router.committee_ or "the first is believed"
+    base = "none" if policy.base is None else policy.base.name
+    return {
+        "made": f"{dt.datetime.now(dt.UTC):%Y-%m-%d %H:%M} UTC",
+        "askwho": f"{versions['askwho']}" + (f", commit {found['commit']}" if found["commit"] else ""),
+        "rows": f"{len(log):,}",
+        "policy": f"learner {router.learner_name_}, committee {committee}, base {base}",
+        "seed": f"{seed}, {draws} resamples",
+        "versions": ", ".join(f"{name} {number}" for name, number in versions.items() if number and name != "askwho"),
+        **facts,
+        "command": str(found["command"]),
+    }
+
+
+def _provenance(origin: Mapping[str, str]) -> Html:
+    rows = [
+        joined(
+            [
+                element("dt", plain(name, 40)),
+                element("dd", element("code", quoted(value, 600)) if name == "command" else quoted(value, 600)),
+            ]
+        )
+        for name, value in origin.items()
+    ]
+    return _sections.section("provenance", "Where this comes from", element("dl", *rows, class_="facts"))

@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+
+from askwho.evaluation import Resamples, evaluate
+from askwho.report import _changes as changes
+from askwho.report import _findings as findings
+from askwho.report._write import default_target
+
+
+@pytest.fixture(scope="module", params=["classes", "regression", "missing"])
+def decided(request, fitted):
+    return findings.Decided.of(*fitted(request.param), {"k": 3, "fee_weight": 1.0})
+
+
+def test_decisions_are_those_that_are_deployed(decided):
+    held, selection = decided.held, decided.selection
+    scored = ~np.isnan(decided.errors)
+    verdicts = held.policy.combine(selection, held.log.answers, held.log.known, info=held.log.info)
+    said, known = verdicts.at(selection.k)
+    if held.log.task == "classification":
+        errors = (~known | (said != held.log.truth)).astype(float)
+    else:
+        errors = np.square(said - held.log.truth)
+    np.testing.assert_allclose(decided.errors[scored], errors[scored])
+    np.testing.assert_allclose(decided.fees, np.where(selection.members, held.fees, 0).sum(axis=1))
+
+
+def test_shares_add_up(decided):
+    by_rank, k = decided.by_rank, decided.selection.k
+    np.testing.assert_allclose(by_rank.sum(axis=0), [(k > r).mean() for r in range(by_rank.shape[1])])
+    np.testing.assert_allclose(by_rank.sum(axis=1), decided.asked(np.ones(len(k), dtype=bool)))
+
+
+def test_changed_queries_are_told_as_they_were(decided):
+    found = changes.changes_of(decided)
+    truth = decided.held.log.truth
+    assert found.better + found.worse <= found.several
+    assert len(found.shown) == min(10, found.better + found.worse)
+    for one in found.shown:
+        assert one.why.query == one.row
+        assert len(one.why.chosen) == decided.selection.k[one.row] > 1
+        assert list(one.said) == [reason.name for reason in one.why.chosen]
+        assert one.truth == truth[one.row]
+        assert (one.errors[1] < one.errors[0]) == one.better
+        if decided.held.log.task == "classification":
+            assert [float(one.first != one.truth), float(one.decided != one.truth)] == list(one.errors)
+        else:
+            assert (one.decided - one.truth) ** 2 == pytest.approx(one.errors[1])
+    kinds = [one.better for one in found.shown]
+    assert kinds.count(True) >= min(1, found.better)
+    assert kinds.count(False) >= min(1, found.worse)
+
+
+def test_both_kinds_of_change_are_shown_in_proportion():
+    change = np.array([1.0] * 30 + [-1.0] * 10 + [0.0] * 5)
+    rows = changes._chosen(change, 30, 10, 10)
+    assert ((change[rows] > 0).sum(), (change[rows] < 0).sum()) == (8, 2)
+    assert len(changes._chosen(np.r_[np.ones(100), -1.0], 100, 1, 10)) == 10
+    assert (changes._chosen(np.r_[np.ones(100), -1.0], 100, 1, 10) == 100).any()
+    assert len(changes._chosen(np.array([1.0, -1.0]), 1, 1, 10)) == 2
+    assert len(changes._chosen(np.zeros(3), 0, 0, 10)) == 0
+
+
+def test_bins_are_of_equal_size_where_values_differ():
+    values = np.random.default_rng(0).permutation(1000) / 1000
+    codes = findings.bins_of(values)
+    assert np.bincount(codes).tolist() == [100] * 10
+    assert all(values[codes == b].max() < values[codes == b + 1].min() for b in range(9))
+    assert findings.bins_of(np.zeros(500)).tolist() == [0] * 500
+    assert findings.bins_of(np.arange(5.0)).tolist() == [0] * 5
+
+
+def test_expectations_that_hold_lie_on_the_line():
+    rng = np.random.default_rng(0)
+    expected = rng.random((4000, 2))
+    errors = (rng.random((4000, 2)) < expected).astype(float)
+    errors[rng.random((4000, 2)) < 0.3] = np.nan
+    resamples = Resamples.of(np.arange(4000), "classification", draws=100)
+    bins = findings.reliability(expected, errors, resamples)
+    assert sum(b.n for b in bins) == (~np.isnan(errors)).sum()
+    assert findings.gap(bins) < 0.03
+    assert sum(b.error_interval[0] <= b.expected <= b.error_interval[1] for b in bins) >= 8
+    assert findings.gap(findings.reliability(expected, np.zeros((4000, 2)), resamples)) > 0.45
+    assert findings.reliability(expected, np.full((4000, 2), np.nan), resamples) == []
+
+
+def test_squared_errors_are_shown_as_their_root():
+    resamples = Resamples.of(np.arange(100), "regression", draws=5)
+    (found,) = findings.reliability(np.full((100, 1), 4.0), np.full((100, 1), 9.0), resamples)
+    assert (found.expected, found.error) == (2.0, 3.0)
+
+
+def test_the_setting_that_is_shown_spends_no_more_than_the_best_single(fitted):
+    policy, log = fitted("classes")
+    best = evaluate(policy, log, draws=5)["baselines"]["best_single"]["name"]
+    target = default_target(policy, best)
+    assert target == {"budget": policy.router.fees_[policy.panel.names.index(best)]}
+
+
+def test_more_groups_than_can_be_shown_are_put_together(fitted):
+    _, log = fitted("classes")
+    values = np.array([f"group {min(i, 60)}" for i in range(len(log))])
+    found = findings.grouping_of(log, ("many", values))
+    assert len(found.names) == findings.MOST_GROUPS
+    assert found.names[0] == "group 60"
+    assert found.names[-1] == "38 others"
+    assert np.bincount(found.codes).sum() == len(log)
