@@ -102,13 +102,13 @@ class Policy:
         info: Float[np.ndarray, "n a"] | None = None,
     ) -> Verdicts:
         """Return what each committee decides; our own base answers for itself."""
-        return self.router.combine(
-            selection,
-            self.complete(answers, queries),
-            X=self.features(queries),
-            info=self.told(info),
-            shares=self.shares(queries),
-        )
+        X = self.features(queries)
+        said, shares = answers, None
+        if self.base is not None:
+            reads = X, _texts(queries, self.encoder.text)
+            said = _with_base(answers, self.base.predict(*reads))
+            shares = None if self.router.task_ == "regression" else self.base.shares(*reads)
+        return self.router.combine(selection, said, X=X, info=self.told(info), shares=shares)
 
 
 def fit_policy(

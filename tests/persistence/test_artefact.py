@@ -237,3 +237,9 @@ def test_an_artefact_from_before_there_were_encoders_is_hashed(tmp_path):
 
     edit(tmp_path / "policy", older)
     same_decisions(policy, load(tmp_path / "policy"), table)
+
+
+def test_a_policy_that_was_read_cannot_be_saved_again(tmp_path, artefact):
+    with pytest.raises(InvalidInputError, match="cannot be saved again: copy the folder"):
+        save(load(artefact), tmp_path / "again")
+    assert not (tmp_path / "again").exists()

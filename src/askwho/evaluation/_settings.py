@@ -99,12 +99,12 @@ class Held:
 
 def adaptive_points(held: Held) -> list[Point]:
     """The policy with k(x), at each of its stored prices."""
-    router, points = held.policy.router, []
-    for price in router.rows_.prices:
-        order = held.ranked(float(price))
-        size = router.sizes(held.X.astype(np.float32), held.judged, order, held.foreseen, float(price))
-        points.append(_at(held, order, size, {"fee_weight": float(price)}))
-    return points
+    router = held.policy.router
+    prices: list[float] = router.rows_.prices.tolist()
+    orders = [held.ranked(price) for price in prices]
+    sizes = router.sizes_at(held.X.astype(np.float32), held.judged, orders, held.foreseen, prices)
+    each = zip(orders, sizes, prices, strict=True)
+    return [_at(held, order, size, {"fee_weight": price}) for order, size, price in each]
 
 
 def sequential_points(held: Held) -> list[Point]:

@@ -8,6 +8,9 @@ from sklearn.ensemble import ExtraTreesRegressor
 
 from askwho.exceptions import missing_dependency
 
+# Numbers in a table above which a second thread pays for what it waits; the trees are the same.
+_WORTH_THREADS = 2_000_000
+
 
 class Forest:
     """Extremely randomised trees: one forest for all entities, or one each where answers are missing."""
@@ -79,7 +82,7 @@ class Boosting:
             "bagging_freq": 1,
             "seed": self.random_state,
             "deterministic": True,
-            "num_threads": 2,
+            "num_threads": 2 if X.size > _WORTH_THREADS else 1,
             "verbosity": -1,
         }
         self.boosters_ = []

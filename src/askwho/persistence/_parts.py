@@ -23,7 +23,7 @@ from askwho.learners import (
     weigh_words,
 )
 from askwho.persistence._networks import NetworkGraph, perceptrons_graph
-from askwho.persistence._trees import TreeModel, booster_trees, forest_trees, graph
+from askwho.persistence._trees import READ_ONLY, TreeModel, booster_trees, forest_trees, graph
 
 
 @dataclass(eq=False)
@@ -59,6 +59,8 @@ class GraphLearner:
 
 def learner_state(learner: Learner, n_features: int) -> State:
     """Return a fitted learner as it is written."""
+    if isinstance(learner, GraphLearner):
+        raise InvalidInputError(READ_ONLY)
     if isinstance(learner, Forest):
         graphs = {f"learner-{i}": graph(list(forest_trees(f)), n_features) for i, (_, f) in enumerate(learner.forests_)}
         return State({"kind": "trees", "entities": [e.tolist() for e, _ in learner.forests_]}, {}, graphs)
@@ -174,7 +176,7 @@ def base_state(base: OwnBase, n_features: int) -> State:
     model = base.model
     state = State({"name": base.name, "reads": base.reads})
     if isinstance(model, LinearBase | TreeBase):
-        raise InvalidInputError("A policy read from an artefact cannot be saved again: copy the folder.")
+        raise InvalidInputError(READ_ONLY)
     classes = getattr(model, "classes_", None)
     state.plain["classes"] = None if classes is None else classes.tolist()
     if base.name.startswith("forest"):

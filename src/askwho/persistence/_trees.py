@@ -14,8 +14,12 @@ import onnxruntime
 from jaxtyping import Float
 from onnx import TensorProto, helper, numpy_helper
 
+from askwho.exceptions import InvalidInputError
+
 _OPSET = [helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.ml", 3)]
 _BLOCK_CELLS = 1 << 22
+READ_ONLY = "A policy read from an artefact cannot be saved again: copy the folder."
+"""What is said of graphs that are to be written once more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +35,8 @@ class Tree:
 
 def forest_trees(forest: Any) -> Iterator[Tree]:  # noqa: ANN401 - a fitted scikit-learn forest
     """Yield the trees of a scikit-learn forest, a classifier's leaves holding class shares."""
+    if isinstance(forest, TreeModel):
+        raise InvalidInputError(READ_ONLY)
     for estimator in forest.estimators_:
         tree = estimator.tree_
         values = tree.value.reshape(tree.node_count, -1)

@@ -1,5 +1,6 @@
 """How many to ask: D_x(k), the expected error of the committee of the k best, learned once for every price."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,22 @@ from askwho.selection import in_order
 _MOST_ROWS = 24_000
 # Of many features, as text has, so many are tried at a split: half of them would take long and find the same.
 _MOST_TRIED = 64
+# Queries a leaf: a share of wrong answers is only worth its name over a score of them; numbers vary less.
+_LEAF_OF_SHARES, _LEAF = 20, 5
+# So many rows go through the forest together.
+_TOGETHER = 1 << 15
 
 
 class Curve:
-    """From a query's ranking and expected errors to the expected error of each of its committees."""
+    """From a query's ranking and expected errors to the expected error of each of its committees.
 
-    def __init__(self, *, trees: int = 48, leaf: int = 5, random_state: int = 0) -> None:
+    Args:
+        trees: how many.
+        leaf: the fewest queries in a leaf, a fiftieth of a small log; by the kind of errors, unless said.
+        random_state: the seed.
+    """
+
+    def __init__(self, *, trees: int = 48, leaf: int | None = None, random_state: int = 0) -> None:
         self.trees = trees
         self.leaf = leaf
         self.random_state = random_state
@@ -48,9 +59,12 @@ class Curve:
             total = np.where(np.isnan(targets), 0.0, targets).sum(axis=0)
             self.fallback_ = np.divide(total, scored, out=np.full(len(total), np.inf), where=scored > 0)
         if self.fallback_ is None:
+            wanted = self.leaf or (_LEAF_OF_SHARES if np.isin(targets[known], (0.0, 1.0)).all() else _LEAF)
+            # A query is there once for each price, with much the same errors: its copies are no further evidence.
+            copies = len(known) / len(X)
             self.forest_: Any = ExtraTreesRegressor(
                 self.trees,
-                min_samples_leaf=self.leaf,
+                min_samples_leaf=max(1, round(min(wanted, max(_LEAF, len(X) // 50)) * copies)),
                 max_features=max(1, min(inputs.shape[1] // 2, _MOST_TRIED)),
                 random_state=self.random_state,
                 n_jobs=2,
@@ -78,10 +92,38 @@ class Curve:
         width: int,
     ) -> Int[np.ndarray, " n"]:
         """Return argmin_k D_x(k) + λ S_k over k up to `width`, shape (n,)."""
-        curve = self.predict(X, expected, order)
-        if width < curve.shape[1]:
-            curve[:, width:] = np.inf
-        return best_k(curve, in_order(fees, order).cumsum(axis=1), fee_weight)
+        return _within(self.predict(X, expected, order), width, order, fees, fee_weight)
+
+    def sizes_at(
+        self,
+        X: Float[np.ndarray, "n d"],
+        expected: Float[np.ndarray, "n a"],
+        orders: Sequence[Order],
+        fees: Float[np.ndarray, "n a"],
+        fee_weights: Sequence[float],
+        *,
+        width: int,
+    ) -> Int[np.ndarray, "p n"]:
+        """Return the same at several prices, each with its own order, shape (p, n)."""
+        found: list[np.ndarray] = []
+        step = max(1, _TOGETHER // len(X))
+        for start in range(0, len(orders), step):
+            block = orders[start : start + step]
+            many = len(block)
+            curves = self.predict(np.tile(X, (many, 1)), np.tile(expected, (many, 1)), np.concatenate(block))
+            rates = fee_weights[start : start + step]
+            each = zip(np.split(curves, many), block, rates, strict=True)
+            found += [_within(curve, width, order, fees, rate) for curve, order, rate in each]
+        return np.stack(found)
+
+
+def _within(
+    curve: Float[np.ndarray, "n K"], width: int, order: Order, fees: Float[np.ndarray, "n a"], fee_weight: float
+) -> Int[np.ndarray, " n"]:
+    """The best size up to `width`."""
+    if width < curve.shape[1]:
+        curve[:, width:] = np.inf
+    return best_k(curve, in_order(fees, order).cumsum(axis=1), fee_weight)
 
 
 def best_k(

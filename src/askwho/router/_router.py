@@ -1,6 +1,6 @@
 """The router: learners, calibration, committee and cardinality, and the decisions they make together."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -229,10 +229,9 @@ class Router:
             score = replace(score, believed=(self.beliefs_, replace(case, there=judged.covered)))
         prices = self.rows_.prices
         got, paid = np.empty((len(prices), n)), np.empty((len(prices), n))
-        sizes = np.empty((len(prices), n), dtype=np.intp)
-        for p, price in enumerate(prices):
-            order = judged.order(foreseen, float(price), self.width_)
-            sizes[p] = self.sizes(known, judged, order, foreseen, float(price))
+        orders = [judged.order(foreseen, float(price), self.width_) for price in prices]
+        sizes = self.sizes_at(known, judged, orders, foreseen, prices.tolist())
+        for p, order in enumerate(orders):
             got[p], paid[p] = _outcome(score, order, score.prefix(judged, order, self.committee_), sizes[p])
         self.rows_ = Rows(prices, got, paid, sizes, grouped(groups), coins(known))
         if self.asking_ is not None and self.turns_ is not None:
@@ -349,6 +348,19 @@ class Router:
         if self.chooser_ is not None:
             return self.chooser_.sizes(known, fee_weight, width=most)
         return self.curve_.sizes(known, judged.expected, order, fees, fee_weight, width=most)
+
+    def sizes_at(
+        self,
+        known: Float[np.ndarray, "n d"],
+        judged: Judgement,
+        orders: Sequence[Order],
+        fees: Float[np.ndarray, "n a"],
+        fee_weights: Sequence[float],
+    ) -> Int[np.ndarray, "p n"]:
+        """Return k(x) at several prices, each with the order that it gives, shape (p, n)."""
+        if self.chooser_ is not None:
+            return np.stack([self.chooser_.sizes(known, rate, width=self.width_) for rate in fee_weights])
+        return self.curve_.sizes_at(known, judged.expected, orders, fees, fee_weights, width=self.width_)
 
     def combine(
         self,
@@ -707,9 +719,8 @@ class Router:
         sizes = np.empty((len(prices), len(X)), dtype=np.intp)
         for seen, held in each_fold(fold):
             self._fit_cardinality(X, judged, lessons, seen, settings, group)
-            part = judged.rows(held)
-            for p, price in enumerate(prices):
-                sizes[p, held] = self.sizes(X[held], part, lessons.orders[p][held], score.foreseen[held], float(price))
+            orders = [order[held] for order in lessons.orders]
+            sizes[:, held] = self.sizes_at(X[held], judged.rows(held), orders, score.foreseen[held], prices.tolist())
         self._fit_cardinality(X, judged, lessons, np.arange(len(X)), settings, group)
         done = [
             _outcome(score, order, errors, size)

@@ -1,7 +1,7 @@
 """The paper's tabular experiment: six localised experts, two shifts, two kinds of k(x), four seeds."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,6 +40,9 @@ TOP_1 = {
 """The paper's Top-1 baselines, and their surrogates; both ask the one entity that scores highest."""
 TOP_1_FEE_WEIGHTS = (0.0, 0.05, 0.25, 1.0)
 """What one unit of fee weighs in their costs; 1 is the paper's."""
+
+ENOUGH = 1.0
+"""The arm of the paper's shift has all its λ; ours has those up to here and the last: between, all ask one entity."""
 
 
 @dataclass(frozen=True)
@@ -122,20 +125,22 @@ def one_seed(data: Path, plan: Plan, seed: int) -> dict[str, Measured]:
         raw = california(data, seed)
         bounded = raw.bounded()
         rivals = _rivals(bounded, plan, seed)
+        ours = scored(bounded, "max", plan, seed, rivals)
+        few = _few(plan.prices)
         each = {
-            "shift max": (scored(bounded, "max", plan, seed, rivals), surrogate),
-            "shift sum": (scored(bounded, "sum", plan, seed, rivals), surrogate),
-            "shift max, answers unbounded": (scored(raw, "max", plan, seed, {}), None),
+            "shift max": (ours, surrogate, few),
+            "shift sum": (scored(bounded, "sum", plan, seed, rivals), surrogate, plan.prices),
+            "shift max, answers unbounded": (_as_they_come(ours, raw, plan, seed), None, few),
         }
         return {
             arm: measure(
                 problem,
                 surrogate=network,
-                prices=plan.prices,
+                prices=prices,
                 repetitions=plan.repetitions,
                 random_state=seed,
             )
-            for arm, (problem, network) in each.items()
+            for arm, (problem, network, prices) in each.items()
         }
 
 
@@ -154,6 +159,18 @@ def scored(
         choose=_part(experiment, choose, policy.scores(experiment.X[choose])[0]),
         test=_part(experiment, experiment.test, policy.scores(experiment.X[experiment.test])[0]),
         rivals=rivals,
+    )
+
+
+def _as_they_come(problem: Scored, raw: California, plan: Plan, seed: int) -> Scored:
+    """The same policy with unbounded answers: what differs, the answers alone have done."""
+    fit, choose = _fit_and_choose(raw, plan, seed)
+    return replace(
+        problem,
+        learn=_part(raw, fit, problem.learn.scores),
+        choose=_part(raw, choose, problem.choose.scores),
+        test=_part(raw, raw.test, problem.test.scores),
+        rivals={},
     )
 
 
@@ -224,11 +241,16 @@ def _part(experiment: California, rows: np.ndarray, scores: np.ndarray) -> Part:
     return Part(experiment.X[rows], scores, said, experiment.truth[rows], experiment.errors[rows])
 
 
+def _few(prices: Sequence[float]) -> list[float]:
+    return [price for price in prices if price <= ENOUGH or price == max(prices)]
+
+
 def _settings(plan: Plan) -> dict[str, Any]:
     training = PAPER_TRAINING
     return {
         "fees": list(FEES),
         "prices": list(plan.prices),
+        "prices_of_shift_max": _few(plan.prices),
         "region": REGION,
         "epochs": plan.epochs,
         "batch": training.batch,
