@@ -141,6 +141,16 @@ def scored(
     return Scored(panel, "classification", learn=parts["learn"], choose=parts["choose"], test=parts["test"])
 
 
+def trained_on(cache: Path) -> list[str]:
+    """Return the processors that the kept policies were trained on."""
+    found: set[str] = set()
+    for path in cache.glob("*.npz"):
+        with np.load(path, allow_pickle=False) as stored:
+            if "trained_on" in stored.files:
+                found.add(str(stored["trained_on"]))
+    return sorted(found)
+
+
 def _training(experiment: Experiment, arm: Arm) -> Training:
     return experiment.training if arm.epochs is None else replace(experiment.training, epochs=arm.epochs)
 
@@ -182,7 +192,7 @@ def _scores(
     progress: Progress | None,
 ) -> dict[str, np.ndarray]:
     """A trained policy's scores of the held-out and the test images."""
-    from askwho.reproduce.paper._image_training import fit_policy, outputs  # noqa: PLC0415 - the seam to torch
+    from askwho.reproduce.paper._image_training import device_name, fit_policy, outputs  # noqa: PLC0415 - imports torch
 
     module, held = fit_policy(
         images,
@@ -199,7 +209,7 @@ def _scores(
         progress=progress,
     )
     found = {name: outputs(module, images, getattr(rows, name), device) for name in ("learn", "choose", "test")}
-    return {**found, "held": np.array(held)}
+    return {**found, "held": np.array(held), "trained_on": np.array(device_name(device))}
 
 
 def _base(images: Images, rows: Split, seed: int, quick: bool, device: str | None) -> np.ndarray:  # noqa: FBT001

@@ -17,7 +17,7 @@ from askwho.engine import require_torch
 from askwho.reproduce.paper._frontiers import REPETITIONS, Progress
 from askwho.reproduce.paper._image_claims import image_claims
 from askwho.reproduce.paper._image_experiments import EXPERIMENTS, Experiment
-from askwho.reproduce.paper._image_scores import scored
+from askwho.reproduce.paper._image_scores import scored, trained_on
 from askwho.reproduce.paper._images import Images, read_images
 from askwho.reproduce.paper._panels import study, write
 from askwho.reproduce.paper._scored import LAMBDAS, Scored
@@ -97,7 +97,7 @@ def run_images(
         seeds=list(numbers),
         quick=quick,
         seconds=time.perf_counter() - start,
-        settings=_settings(experiment, images, encoder),
+        settings={**_settings(experiment, images, encoder), "policies trained on": trained_on(cache)},
         arms={arm: summary(measured) for arm, measured in arms.items()},
         claims=image_claims(name, arms),
     )

@@ -2,6 +2,7 @@
 
 import importlib
 import io
+import platform
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from typing import Any, Literal
@@ -82,6 +83,12 @@ def fit_classifier(
 def outputs(module: nn.Module, images: Images, rows: Int[np.ndarray, " r"], device: str | None = None) -> np.ndarray:
     """Return what a network gives for some images, shape (r, outputs), float32."""
     return apply(module, torch.from_numpy(images.rows[rows]), batch=_BLOCK, device=device).numpy()
+
+
+def device_name(device: str | None = None) -> str:
+    """Return what a network is trained on: the GPU's name, or the kind of processor."""
+    where = pick_device(device)
+    return torch.cuda.get_device_name(where) if where.type == "cuda" else f"{where.type}, {platform.machine()}"
 
 
 def small_cnn(width: int) -> Callable[[int], nn.Module]:
