@@ -251,7 +251,7 @@ STEPS = ["route", "POLICY", "NEW", "--mode", "sequential", "--out", "OUT/r.csv"]
         (["route", "POLICY", "NEW", "--k", "1", "--out", "OUT/no/r.csv"], "folder that is there"),
         (["route", "NEW", "NEW", "--k", "1", "--out", "OUT/r.csv"], "must hold an artefact"),
         (["route", "POLICY", "NEW", "--mode", "magic", "--k", "1", "--out", "OUT/r.csv"], "`mode` must be one of"),
-        ([*STEPS, "--k", "2"], "takes --fee-weight, --budget and --accuracy, got ['k']"),
+        ([*STEPS, "--k", "2"], "takes --fee-weight, or --budget and --accuracy, got --k"),
         ([*STEPS, "--fee-weight", "1", "--confidence", "0.9"], "`confidence` must come with `budget` or `accuracy`"),
         ([*STEPS], "`fee_weight`, or `budget`, `accuracy` or both, must be given"),
         ([*STEPS, "--fee-weight", "1", "--budget", "1"], "must be given, and not all three"),
