@@ -18,16 +18,11 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from askwho.aggregation import Committee, aggregation
 from askwho.data import DecisionLog
 from askwho.evaluation import Point
-from askwho.frontier import Frontier
 from askwho.learners import Forest, Learner, Neighbours, cross_fit, folds
 from askwho.reproduce.logs import METHODS, Split
-from askwho.reproduce.logs._cascade import (
-    _scored,  # pyright: ignore[reportPrivateUsage] - the very function of the rival
-    cascade,
-    orders,
-)
+from askwho.reproduce.logs._cascade import cascade, cascade_points, tuned_cascades, usable_votes
 from askwho.reproduce.logs._committees import routed
-from askwho.reproduce.logs._compare import SCORED
+from askwho.reproduce.logs._deslib import write_rows
 from askwho.reproduce.logs._stacking import (
     _boosted,  # pyright: ignore[reportPrivateUsage] - likewise
     _linear,  # pyright: ignore[reportPrivateUsage]
@@ -218,47 +213,20 @@ class Cascade(Rival):
 
     def fit(self) -> None:
         """Keep the cascades on the training rows' frontier."""
-        split, log = self.split, self.split.train
-        truths = split.truths(log)
-        self.right = np.unique(truths)
-        votes = self.votes(log)
-        settings: list[tuple[np.ndarray, int, int]] = []
-        fees: list[float] = []
-        errors: list[float] = []
-        for order in orders(split):
-            for m in (2, 3):
-                stops, said = cascade(votes[:, order], m, split.entity_errors[order])
-                for length in range(1, len(order) + 1):
-                    error, fee = _scored(stops, said, length, truths, log.errors[:, order], log.fees[:, order])
-                    unknown = np.isnan(error)
-                    if unknown.mean() > 1 - SCORED:
-                        continue
-                    settings.append((order, m, length))
-                    fees.append(float(np.where(unknown, log.fees[:, split.best], fee).mean()))
-                    errors.append(float(np.nanmean(np.where(unknown, log.errors[:, split.best], error))))
-        self.kept = [settings[i] for i in Frontier.of(fees, errors).settings]
+        self.kept = tuned_cascades(self.split)
 
     def in_turn(self) -> np.ndarray:
         """Return what the middle one of the kept cascades decides."""
         order, m, length = self.kept[len(self.kept) // 2]
-        stops, said = cascade(self.votes(self.split.test)[:, order], m, self.split.entity_errors[order])
+        votes = usable_votes(self.split, self.split.test)
+        stops, said = cascade(votes[:, order], m, self.split.entity_errors[order])
         return said[np.arange(len(said)), np.minimum(stops, length) - 1]
 
     def evaluate(self) -> list[Point]:
         """Score all that were kept."""
-        split, log = self.split, self.split.test
-        votes, truths, points = self.votes(log), split.truths(log), list[Point]()
-        for order, m, length in self.kept:
-            stops, said = cascade(votes[:, order], m, split.entity_errors[order])
-            error, fee = _scored(stops, said, length, truths, log.errors[:, order], log.fees[:, order])
-            points.append(Point(error, fee))
+        points = cascade_points(self.split, self.kept)
         self.settings = len(points)
         return points
-
-    def votes(self, log: DecisionLog) -> np.ndarray:
-        """Return answers as codes; one that was never right is none."""
-        votes = self.split.votes(log)
-        return np.where(np.isin(votes, self.right), votes, -1)
 
 
 class Deslib(Contender):
@@ -286,15 +254,7 @@ class DeslibProcess:
     def __init__(self, python: str, split: Split) -> None:
         self.folder = tempfile.TemporaryDirectory()
         given, said = Path(self.folder.name) / "given.npz", Path(self.folder.name) / "said.npz"
-        scaler: Any = StandardScaler().fit(split.X_train)
-        np.savez(
-            given,
-            X_train=scaler.transform(split.X_train).astype(np.float64),
-            X_test=scaler.transform(split.X_test).astype(np.float64),
-            votes_train=split.votes(split.train),
-            votes_test=split.votes(split.test),
-            truth_train=split.truths(split.train),
-        )
+        write_rows(split, given)
         self.process = subprocess.Popen(
             [python, str(TIMED), str(given), str(said)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

@@ -14,7 +14,7 @@ from askwho.reproduce.paper import _image_study
 from askwho.reproduce.paper._frontiers import Points
 from askwho.reproduce.paper._image_claims import best_within
 from askwho.reproduce.paper._image_experiments import EXPERIMENTS
-from askwho.reproduce.paper._image_scores import _kept, panel_of, split
+from askwho.reproduce.paper._image_scores import kept, panel_of, split
 from askwho.reproduce.paper._images import Images, read_images
 from askwho.reproduce.paper._pools import known_classes, specialists
 
@@ -135,7 +135,7 @@ def test_scores_are_read_back_only_under_the_settings_they_were_made_with(tmp_pa
 
     path = tmp_path / "deep" / "scores.npz"
     for mark in ("one", "one", "other", "other"):
-        np.testing.assert_array_equal(_kept(path, mark, make)["scores"], np.arange(3.0))
+        np.testing.assert_array_equal(kept(path, mark, make)["scores"], np.arange(3.0))
     assert len(made) == 2
     assert [file.name for file in path.parent.iterdir()] == ["scores.npz"]
 

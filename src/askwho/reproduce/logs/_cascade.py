@@ -6,6 +6,7 @@ from itertools import permutations
 import numpy as np
 from jaxtyping import Float, Int
 
+from askwho.data import DecisionLog
 from askwho.evaluation import Point
 from askwho.frontier import Frontier
 from askwho.reproduce.logs._committees import SkippedError
@@ -23,10 +24,15 @@ def agreement_cascade(split: Split) -> list[Point]:
     """The cascades on the training rows' frontier, on the test rows: orders, m and lengths are tuned in training."""
     if not split.classes or split.train.answers is None:
         raise SkippedError("agreement needs answers that can be equal")
-    votes, truths, log = split.votes(split.train), split.truths(split.train), split.train
-    # An answer that was never right ("no digit heard") is none: two of them do not agree on anything.
-    right = np.unique(truths)
-    votes = np.where(np.isin(votes, right), votes, -1)
+    kept = tuned_cascades(split)
+    if not kept:
+        raise SkippedError("too few rows have everybody's answers")
+    return cascade_points(split, kept)
+
+
+def tuned_cascades(split: Split) -> list[tuple[Int[np.ndarray, " L"], int, int]]:
+    """Return the cascades on the training rows' frontier: an order, how many must agree, and how many are asked."""
+    votes, truths, log = usable_votes(split, split.train), split.truths(split.train), split.train
     settings: list[tuple[np.ndarray, int, int]] = []
     fees: list[float] = []
     errors: list[float] = []
@@ -42,17 +48,27 @@ def agreement_cascade(split: Split) -> list[Point]:
                 settings.append((order, m, length))
                 fees.append(float(np.where(unknown, log.fees[:, split.best], fee).mean()))
                 errors.append(float(np.nanmean(np.where(unknown, log.errors[:, split.best], error))))
-    if not settings:
-        raise SkippedError("too few rows have everybody's answers")
-    votes, truths, log = split.votes(split.test), split.truths(split.test), split.test
-    votes = np.where(np.isin(votes, right), votes, -1)
+    return [settings[i] for i in Frontier.of(fees, errors).settings] if settings else []
+
+
+def cascade_points(split: Split, kept: list[tuple[np.ndarray, int, int]]) -> list[Point]:
+    """Return what cascades get and pay on the test rows."""
+    votes, truths, log = usable_votes(split, split.test), split.truths(split.test), split.test
     points: list[Point] = []
-    for setting in Frontier.of(fees, errors).settings:
-        order, m, length = settings[setting]
+    for order, m, length in kept:
         stops, said = cascade(votes[:, order], m, split.entity_errors[order])
         error, fee = _scored(stops, said, length, truths, log.errors[:, order], log.fees[:, order])
         points.append(Point(error, fee, {"m": m, "length": length}))
     return points
+
+
+def usable_votes(split: Split, log: DecisionLog) -> Int[np.ndarray, "n a"]:
+    """Return answers as codes, −1 for none.
+
+    An answer that was never right ("no digit heard") is none: two of them do not agree on anything.
+    """
+    votes = split.votes(log)
+    return np.where(np.isin(votes, np.unique(split.truths(split.train))), votes, -1)
 
 
 def orders(split: Split) -> Iterator[np.ndarray]:

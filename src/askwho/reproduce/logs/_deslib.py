@@ -41,17 +41,9 @@ def _point(split: Split, method: str) -> list[Point]:
         raise SkippedError(f"{PYTHON} is not set (see benchmarks/deslib/requirements.txt)")
     if not Path(python).exists() or not SCRIPT.is_file():
         raise SkippedError(f"{python} or {SCRIPT} is not there")
-    scaler: Any = StandardScaler().fit(split.X_train)
     with tempfile.TemporaryDirectory() as folder:
         given, said = Path(folder) / "given.npz", Path(folder) / "said.npz"
-        np.savez(
-            given,
-            X_train=scaler.transform(split.X_train).astype(np.float64),
-            X_test=scaler.transform(split.X_test).astype(np.float64),
-            votes_train=split.votes(split.train),
-            votes_test=split.votes(split.test),
-            truth_train=split.truths(split.train),
-        )
+        write_rows(split, given)
         command = [python, str(SCRIPT), str(given), str(said), "--method", method, "--seed", str(split.seed)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - the user's own Python
         if done.returncode != 0:
@@ -61,3 +53,16 @@ def _point(split: Split, method: str) -> list[Point]:
             decided = loaded["said"]
     errors = (decided != split.truths(split.test)).astype(np.float64)
     return [Point(errors, split.everyone(split.test), {"k": len(split.price)})]
+
+
+def write_rows(split: Split, path: Path) -> None:
+    """Write what DESlib's own Python is given: scaled features, everybody's answers, and the truth of training rows."""
+    scaler: Any = StandardScaler().fit(split.X_train)
+    np.savez(
+        path,
+        X_train=scaler.transform(split.X_train).astype(np.float64),
+        X_test=scaler.transform(split.X_test).astype(np.float64),
+        votes_train=split.votes(split.train),
+        votes_test=split.votes(split.test),
+        truth_train=split.truths(split.train),
+    )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from askwho.engine import Training
+from askwho.reproduce.paper._pools import FEES_OF_FIVE, FEES_OF_SIX
 
 Pool = Literal["specialists", "base and specialists", "digit specialists", "small networks", "people"]
 LEARN_ROWS, CHOOSE_ROWS = 4000, 2000
@@ -77,7 +78,7 @@ EXPERIMENTS = {
             "cifar10",
             one_stage=True,
             pool="specialists",
-            fees=(0.05, 0.045, 0.040, 0.035, 0.03, 0.025),
+            fees=FEES_OF_SIX,
             training=replace(_LONG, schedule="constant"),
             cardinality=_HEAD,
             arms={**_SHIFTS, **_BEST_RATES, "ResNet-10, shift max": Arm("max", depth=10, moved=True, epochs=60)},
@@ -87,7 +88,7 @@ EXPERIMENTS = {
             "svhn",
             one_stage=True,
             pool="digit specialists",
-            fees=(0.05, 0.045, 0.040, 0.035, 0.03, 0.025),
+            fees=FEES_OF_SIX,
             training=replace(_LONG, schedule="constant"),
             cardinality=_HEAD,
             arms=_SHIFTS,
@@ -97,7 +98,7 @@ EXPERIMENTS = {
             "svhn",
             one_stage=False,
             pool="small networks",
-            fees=(0.05, 0.045, 0.040, 0.035, 0.03),
+            fees=FEES_OF_FIVE,
             training=Training(epochs=50, batch=256, rate=1e-2, compiled=True),
             cardinality=replace(_HEAD, batch=256),
             arms=_SHIFTS,
@@ -107,7 +108,7 @@ EXPERIMENTS = {
             "cifar100",
             one_stage=False,
             pool="base and specialists",
-            fees=(0.05, 0.045, 0.040, 0.035, 0.03),
+            fees=FEES_OF_FIVE,
             training=_LONG,
             cardinality=replace(_HEAD, epochs=15),
             arms={**_SHIFTS, **_BEST_RATES},
@@ -117,7 +118,7 @@ EXPERIMENTS = {
             "cifar10",
             one_stage=True,
             pool="people",
-            fees=(0.05, 0.045, 0.040),
+            fees=FEES_OF_FIVE[:3],
             training=replace(_LONG, epochs=60),
             cardinality=_HEAD,
             arms={"one stage": Arm(moved=True)},

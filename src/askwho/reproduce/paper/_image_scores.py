@@ -111,7 +111,7 @@ def scored(
     rows = split(experiment, images, seed)
     panel = panel_of(experiment, images)
     asked = f"{experiment.name}, {experiment.pool}, {len(images.rows)} images, quick: {quick}"
-    said = _kept(
+    said = kept(
         cache / f"answers-{seed}.npz",
         asked,
         lambda: {"said": said_by(experiment, images, rows, seed, data, quick=quick, device=device).astype(np.uint8)},
@@ -125,7 +125,7 @@ def scored(
         if training.rate == experiment.training.rate:
             # The printed rate is the best: its own arm is this one.
             arm = next((n for n, a in experiment.arms.items() if a == replace(settings, rates=())), arm)
-    found = _kept(
+    found = kept(
         cache / f"{arm.replace(' ', '-').replace(',', '')}-{seed}.npz",
         f"{asked}; {replace(settings, rates=())}; {training}",
         lambda: _scores(settings, training, images, rows, panel, errors, seed, device, progress),
@@ -176,7 +176,7 @@ def _best_rate(
         ]
         return {"rates": np.array(arm.rates), "held": np.array(held)}
 
-    found = _kept(cache / f"rates-{arm.shift}.npz", f"{experiment.name}; {arm}; {training}", tried)
+    found = kept(cache / f"rates-{arm.shift}.npz", f"{experiment.name}; {arm}; {training}", tried)
     return float(found["rates"][found["held"].argmin()])
 
 
@@ -294,11 +294,11 @@ def _small_networks(images: Images, rows: Split, seed: int, quick: bool, device:
     return np.column_stack([outputs(models[j], images, everything, device).argmax(axis=1) for j in chosen])
 
 
-def _kept(path: Path, mark: str, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Arrays from a file, where it was made under the same settings, or made and written to it whole."""
+def kept(path: Path, mark: str, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Return arrays from a file, where it was made under the same settings, or made and written to it whole."""
     if path.exists():
         with np.load(path, allow_pickle=False) as stored:
-            if str(stored["mark"]) == mark:
+            if "mark" in stored.files and str(stored["mark"]) == mark:
                 return dict(stored)
     made = make()
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from askwho.engine import require_torch
 from askwho.reproduce.paper._frontiers import REPETITIONS, Progress
 from askwho.reproduce.paper._image_claims import image_claims
 from askwho.reproduce.paper._image_experiments import EXPERIMENTS, Experiment
-from askwho.reproduce.paper._image_scores import scored, trained_on
+from askwho.reproduce.paper._image_scores import kept, scored, trained_on
 from askwho.reproduce.paper._images import Images, read_images
 from askwho.reproduce.paper._panels import study, write
 from askwho.reproduce.paper._scored import LAMBDAS, Scored
@@ -62,8 +62,8 @@ def run_images(
     experiment = full.quick() if quick else full
     images = read_images(data, experiment.data, most=QUICK_IMAGES if quick else None)
     numbers = range(seeds if seeds is not None else 1 if quick else SEEDS)
-    kept = Path("askwho-results") if out is None else out
-    cache = kept / "scores" / (f"{name}-quick" if quick else name)
+    place = Path("askwho-results") if out is None else out
+    cache = place / "scores" / (f"{name}-quick" if quick else name)
     features, encoder = (None, None) if quick else _features(images, cache, device)
     say(f"{len(images.rows)} images; k(x) is learned from {encoder or 'the scores of the policy'}")
     jobs = (
@@ -138,19 +138,18 @@ def _each(
 
 
 def _features(images: Images, cache: Path, device: str | None) -> tuple[np.ndarray | None, str | None]:
-    """What a frozen encoder makes of the images, from the cache if it is there."""
-    path = cache / "features.npz"
-    if path.exists():
-        with np.load(path, allow_pickle=False) as stored:
-            return stored["features"].astype(np.float32), str(stored["encoder"])
+    """What a frozen encoder makes of the images, and its name; from the cache if it is there."""
     from askwho.reproduce.paper._image_training import encoded  # noqa: PLC0415 - the seam to torch
 
-    found = encoded(images, size=FEATURES, device=device)
-    if found is None:
+    def make() -> dict[str, np.ndarray]:
+        found = encoded(images, size=FEATURES, device=device)
+        features, name = (np.zeros((0, 0)), "") if found is None else found
+        return {"features": features.astype(np.float16), "encoder": np.array(name)}
+
+    stored = kept(cache / "features.npz", f"{len(images.rows)} images, {FEATURES} directions", make)
+    if not stored["features"].size:
         return None, None
-    cache.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(path, allow_pickle=False, features=found[0].astype(np.float16), encoder=np.array(found[1]))
-    return found
+    return stored["features"].astype(np.float32), str(stored["encoder"])
 
 
 def _settings(experiment: Experiment, images: Images, encoder: str | None) -> dict[str, Any]:
