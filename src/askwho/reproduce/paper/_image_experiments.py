@@ -101,7 +101,7 @@ EXPERIMENTS = {
             fees=FEES_OF_FIVE,
             training=Training(epochs=50, batch=256, rate=1e-2, compiled=True),
             cardinality=replace(_HEAD, batch=256),
-            arms=_SHIFTS,
+            arms={**_SHIFTS, "ResNet-10, shift max": Arm("max", depth=10, rates=_RATES)},
         ),
         Experiment(
             "cifar100",
@@ -122,6 +122,16 @@ EXPERIMENTS = {
             training=replace(_LONG, epochs=60),
             cardinality=_HEAD,
             arms={"one stage": Arm(moved=True)},
+        ),
+        Experiment(
+            "cifar10-people-two-stage",
+            "cifar10",
+            one_stage=False,
+            pool="people",
+            fees=FEES_OF_FIVE[:3],
+            training=replace(_LONG, epochs=60),
+            cardinality=_HEAD,
+            arms={"two stages": Arm(moved=True)},
         ),
     )
 }

@@ -72,13 +72,14 @@ def said_by(
     """Return what the base, where there is one, and the experts say of every image, shape (n, J)."""
     if experiment.pool == "people":
         people = annotators(data)[: images.n_train]
-        return np.concatenate([people, np.zeros((len(images.rows) - len(people), 3), dtype=np.int64)])
-    if experiment.pool in ("specialists", "base and specialists"):
+        said = np.concatenate([people, np.zeros((len(images.rows) - len(people), 3), dtype=np.int64)])
+    elif experiment.pool in ("specialists", "base and specialists"):
         share = 5 if images.n_classes == 10 else 55
         known = known_classes(len(experiment.fees), share, images.n_classes)
         said = specialists(images.labels, known, images.n_classes, random_state=seed)
-        return said if experiment.one_stage else np.column_stack([_base(images, rows, seed, quick, device), said])
-    return (_digit_specialists if experiment.one_stage else _small_networks)(images, rows, seed, quick, device)
+    else:
+        return (_digit_specialists if experiment.one_stage else _small_networks)(images, rows, seed, quick, device)
+    return said if experiment.one_stage else np.column_stack([_base(images, rows, seed, quick, device), said])
 
 
 def scored(
