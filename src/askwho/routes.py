@@ -6,8 +6,8 @@ import numpy as np
 
 from askwho import _validation as check
 from askwho.aggregation import Committee, aggregation, log_odds_weights
-from askwho.answers import Answers, Cell, column, is_null
-from askwho.data import Table, lists
+from askwho.answers import Answers, Cell
+from askwho.data import Table, lists, named
 from askwho.exceptions import InvalidInputError
 from askwho.policy import Policy
 from askwho.router import POSTERIOR
@@ -143,12 +143,10 @@ def info_of(policy: Policy, answered: Table, n: int) -> np.ndarray | None:
     pattern = policy.columns.info
     if pattern is None:
         return None
-    head, _, tail = pattern.partition("*")
     told = np.full((n, len(policy.panel)), np.nan)
-    for j, name in enumerate(policy.panel.names):
-        source = answered.get(f"{head}{name}{tail}")
-        if source is not None:
-            told[:, j] = check.numeric(source, f"{head}{name}{tail}")
+    for name, source in named(pattern, list(answered), "info", optional=True).items():
+        if name in policy.panel.names:
+            told[:, policy.panel.names.index(name)] = check.numeric(answered[source], source)
     return told
 
 
@@ -170,19 +168,19 @@ def _answers(policy: Policy, routes: Table, answered: Table, n: int, *, needed: 
         raise InvalidInputError(
             "`answers` cannot be combined by this policy: it was fitted on grades, and believes the first."
         )
-    head, star, tail = pattern.partition("*")
     own = policy.panel.names[0] if policy.base is not None else None
+    there = named(pattern, list(answered), "answers", optional=True)
+    if needed and not any(name in there for name in policy.panel.names):
+        raise InvalidInputError(f"`answers` must have columns of answers, {pattern!r}, got {list(answered)}.")
     given: dict[str, Any] = {}
     for name in policy.panel.names:
-        source = routes["base_answer"] if name == own else answered.get(f"{head}{name}{tail}" if star else name)
-        if source is None:
-            source = np.full(n, None, dtype=object)
+        if name == own:
+            source = routes["base_answer"]
+        else:
+            source = answered[there[name]] if name in there else np.full(n, None, dtype=object)
         if len(source) != n:
             raise InvalidInputError(f"`answers` must have a row for each route, got {len(source)} for {n}.")
         given[name] = source
-    known = [name for name, values in given.items() if not is_null(column(values, name)).all()]
-    if not known and needed:
-        raise InvalidInputError(f"`answers` must have answer columns such as {head + policy.panel.names[-1] + tail!r}.")
     return Answers.from_table(given, policy.panel)
 
 

@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from askwho.cli import status_of
-from askwho.data import lists, read_table, write_table
+from askwho.data import _tables, lists, read_table, write_table
 from tests import synthetic, tiny_bert
 
 FEES = ",".join(f"{name}={fee}" for name, fee in synthetic.FEES.items())
@@ -53,6 +53,29 @@ def test_evaluate_prints_one_object(place, capsys):
 def test_evaluate_prints_a_table(place, capsys):
     assert run("evaluate", place / "policy", place / "new.parquet") == 0
     assert "fee to match best single" in capsys.readouterr().out
+
+
+def test_batches_write_what_the_whole_file_does(place, monkeypatch):
+    asked = {}
+    for name, batch in (("whole", 1000), ("batches", 50)):
+        monkeypatch.setattr(_tables, "BATCH", batch)
+        routes, decisions = place / f"{name}-routes.parquet", place / f"{name}.csv"
+        assert run("route", place / "policy", place / "new.parquet", "--k", 2, "--out", routes) == 0
+        assert run("combine", place / "policy", routes, place / "new.parquet", "--out", decisions) == 0
+        asked[name] = decisions.read_text(encoding="utf-8")
+    assert asked["whole"] == asked["batches"]
+
+
+@pytest.mark.parametrize("rows", [119, 121, 50])
+def test_answers_of_other_rows_are_refused_whatever_the_batches(place, rows, monkeypatch, capsys):
+    monkeypatch.setattr(_tables, "BATCH", 50)
+    write_table(place / "other.parquet", synthetic.classification(rows, seed=1))
+    assert run("route", place / "policy", place / "new.parquet", "--k", 2, "--out", place / "o.parquet") == 0
+    capsys.readouterr()
+    words = ["combine", place / "policy", place / "o.parquet", place / "other.parquet", "--out", place / "never.csv"]
+    assert run(*words) == 2
+    assert "must have a row for each route" in capsys.readouterr().err
+    assert not (place / "never.csv").exists()
 
 
 def test_check_describes(place, capsys):

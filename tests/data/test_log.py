@@ -5,7 +5,20 @@ import pyarrow.parquet
 import pytest
 
 from askwho import InvalidInputError
-from askwho.data import Columns, FeatureEncoder, TextEncoder, describe, lists, read_log, read_table, write_table
+from askwho.data import (
+    Columns,
+    FeatureEncoder,
+    TextEncoder,
+    _tables,
+    describe,
+    lists,
+    read_batches,
+    read_log,
+    read_logs,
+    read_table,
+    write_batches,
+    write_table,
+)
 from tests import synthetic
 
 COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*,kind", fees=synthetic.FEES)
@@ -152,3 +165,104 @@ def test_tables_travel_with_their_lists(tmp_path, suffix):
     assert lists(back["ask"], "ask") == [["a", "b"], []]
     assert back["k"].tolist() == [2, 1]
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.fixture(params=["parquet", "csv"])
+def written(request, table, tmp_path):
+    path = tmp_path / f"log.{request.param}"
+    write_table(path, table)
+    return path
+
+
+@pytest.mark.parametrize("rows", [1, 7, 200, 1000])
+def test_batches_are_the_file_in_its_order(table, written, rows):
+    batches = list(read_batches(written, rows=rows))
+    assert [len(batch["truth"]) for batch in batches[:-1]] == [rows] * (len(batches) - 1)
+    for name, values in table.items():
+        np.testing.assert_array_equal(np.concatenate([batch[name] for batch in batches]), np.asarray(values))
+
+
+def test_batches_cross_row_groups(table, tmp_path):
+    arrow = pa.table({name: list(values) for name, values in table.items()})
+    pa.parquet.write_table(arrow, tmp_path / "log.parquet", row_group_size=30)
+    assert [len(batch["truth"]) for batch in read_batches(tmp_path / "log.parquet", rows=80)] == [80, 80, 40]
+
+
+def test_a_log_in_batches_is_the_log(written):
+    whole = read_log(written, COLUMNS)
+    columns = Columns(
+        truth="truth", answers="answer_*", features="x_*,kind", fees=synthetic.FEES, task="classification"
+    )
+    batches = list(read_logs(written, columns, usual={}, rows=60))
+    assert [len(batch) for batch in batches] == [60, 60, 60, 20]
+    np.testing.assert_array_equal(np.concatenate([batch.errors for batch in batches]), whole.errors)
+    np.testing.assert_array_equal(np.concatenate([batch.groups for batch in batches]), whole.groups)
+
+
+def test_what_only_the_whole_log_shows_is_refused_at_its_end(tmp_path):
+    table = synthetic.classification(90)
+    table["truth"] = np.full(90, table["truth"][0])
+    write_table(tmp_path / "log.csv", table)
+    columns = Columns(truth="truth", answers="answer_*", features="x_*", task="classification")
+    with pytest.raises(InvalidInputError, match="at least two classes"):
+        list(read_logs(tmp_path / "log.csv", columns, usual={}, rows=40))
+    table = synthetic.classification(90)
+    table["answer_left"] = np.full(90, None, dtype=object)
+    write_table(tmp_path / "log.parquet", table)
+    with pytest.raises(InvalidInputError, match="none of 'left'"):
+        list(read_logs(tmp_path / "log.parquet", columns, usual={}, rows=40))
+
+
+def test_a_fee_that_a_batch_does_not_tell_is_the_usual_one(tmp_path):
+    table = synthetic.classification(60)
+    fees = {f"fee_{name}": np.where(np.arange(60) < 30, 2.0, np.nan) for name in synthetic.FEES}
+    write_table(tmp_path / "log.parquet", table | fees)
+    columns = Columns(truth="truth", answers="answer_*", features="x_*", fees="fee_*", task="classification")
+    last = list(read_logs(tmp_path / "log.parquet", columns, usual=dict.fromkeys(synthetic.FEES, 7.0), rows=30))[-1]
+    assert (last.fees == 7.0).all()
+
+
+def test_a_batch_cannot_tell_the_task(written):
+    with pytest.raises(InvalidInputError, match="`task` must be said"):
+        read_logs(written, COLUMNS, usual={})
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("make", [synthetic.classification, synthetic.regression])
+def test_a_description_does_not_depend_on_the_batches(make, kind, tmp_path, monkeypatch):
+    table = make(250)
+    table["x_constant"] = np.full(250, 3.0)
+    table["note"] = np.array([f"text {i % 90}" for i in range(250)], dtype=object)
+    table["note"][[5, 180, 181]] = ""
+    columns = Columns(truth="truth", answers="answer_*", features="x_*", text="note", fees=synthetic.FEES)
+    path = tmp_path / f"log.{kind}"
+    write_table(path, table)
+    whole = describe(read_table(path), columns)
+    monkeypatch.setattr(_tables, "BATCH", 60)
+    batched = describe(path, columns)
+    assert batched.problems == whole.problems
+    assert len(whole.problems) == 3
+    assert (batched.rows, batched.summary) == (whole.rows, whole.summary)
+    for one, other in zip(batched.entities, whole.entities, strict=True):
+        assert one["name"] == other["name"]
+        assert (one["fee"], one["asked"]) == (other["fee"], other["asked"])
+        assert one["error"] == pytest.approx(other["error"])
+
+
+def test_problems_are_counted_over_all_batches_and_the_first_are_named(tmp_path, monkeypatch):
+    table = synthetic.classification(250)
+    table["x_0"][[3, 100, 101, 150, 200, 240]] = np.inf
+    write_table(tmp_path / "log.parquet", table)
+    monkeypatch.setattr(_tables, "BATCH", 60)
+    (problem,) = describe(tmp_path / "log.parquet", COLUMNS).problems
+    assert "6 infinite" in problem.message
+    assert problem.rows == (3, 100, 101, 150, 200)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_column_that_is_empty_at_first_gets_the_type_of_its_first_value(kind, tmp_path):
+    path = tmp_path / f"out.{kind}"
+    write_batches(path, [{"a": [None], "b": [[]]}, {"a": ["x"], "b": [["y"]]}, {"a": [None], "b": [[]]}])
+    assert read_table(path)["a"].tolist() == [None, "x", None]
+    write_batches(path, ({"a": [None], "b": [1]} for _ in range(20)))
+    assert len(read_table(path)["b"]) == 20

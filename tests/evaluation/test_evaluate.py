@@ -118,9 +118,43 @@ def test_intervals_cover_a_known_mean():
 
 def test_hulls_are_of_the_sample_and_of_each_resample():
     points = [Point(np.array([1.0, 0.0]), np.array([0.0, 0.0])), Point(np.array([0.0, 0.0]), np.array([1.0, 1.0]))]
-    found = hulls(points, Resamples.of(np.arange(2), "classification", draws=5))
+    found = hulls(Resamples.of(np.arange(2), "classification", draws=5).tally(points))
     assert len(found) == 6
     assert found[0].errors.tolist() == [0.5, 0.0]
+
+
+def test_batches_give_the_figures_of_the_whole(case):
+    policy, log, result = case
+    rows = np.arange(len(log))
+    batched = evaluate(policy, (log.rows(rows[start : start + 90]) for start in range(0, len(log), 90)), draws=50)
+    for each, whole in zip(_numbers({**batched, "baselines": {}}), _numbers({**result, "baselines": {}}), strict=True):
+        assert each == pytest.approx(whole, rel=1e-9, abs=1e-9)
+
+
+def _numbers(tree):
+    if isinstance(tree, dict | list):
+        return [number for part in (tree.values() if isinstance(tree, dict) else tree) for number in _numbers(part)]
+    return [] if tree is None or isinstance(tree, str) else [tree]
+
+
+def test_groups_of_any_type_are_resampled_whatever_batch_they_are_in():
+    for groups in (np.array(["a", "b", "c", "a"]), np.array([3, 1, 2, 3]), np.array(["a", 1, None, "a"], dtype=object)):
+        whole = Resamples.of(groups, "classification", draws=20, random_state=5).weights
+        assert (whole[:, :1] == Resamples.of(groups[3:], "classification", draws=20, random_state=5).weights).all()
+        assert (whole != Resamples.of(groups, "classification", draws=20, random_state=6).weights).any()
+
+
+def test_a_group_occurs_as_often_as_poisson_has_it():
+    weights = Resamples.of(np.arange(5000), "classification", draws=100).weights[1:]
+    for times, share in enumerate([0.3679, 0.3679, 0.1839, 0.0613, 0.0153]):
+        assert (weights == times).mean() == pytest.approx(share, abs=0.003)
+    between = np.corrcoef(weights)
+    assert np.abs(between[~np.eye(100, dtype=bool)]).max() < 0.08
+
+
+def test_no_row_at_all_is_refused(case):
+    with pytest.raises(InvalidInputError, match="no row in it"):
+        evaluate(case[0], iter(()))
 
 
 def test_held_out_points_are_those_of_the_router(case):

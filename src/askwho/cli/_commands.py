@@ -1,5 +1,6 @@
 """The commands: parse, call, print."""
 
+import itertools
 import json
 import shlex
 from collections.abc import Iterator
@@ -21,9 +22,9 @@ from askwho.data import (
     describe,
     read_batches,
     read_log,
+    read_logs,
     read_table,
     write_batches,
-    write_table,
 )
 from askwho.evaluation import evaluate as evaluate_policy
 from askwho.exceptions import InvalidInputError
@@ -163,7 +164,13 @@ def evaluate(
 ) -> None:
     """Show what a policy gets and pays on a log it has not seen, beside plain baselines."""
     loaded = load(policy)
-    result = evaluate_policy(loaded, _unseen(loaded, log), random_state=seed)
+    with _err.status("evaluating") as status:
+        result = evaluate_policy(
+            loaded,
+            _batches(loaded, log),
+            random_state=seed,
+            progress=lambda rows: status.update(f"evaluating: {rows} rows"),
+        )
     if json_:
         _print_json(result)
         return
@@ -318,17 +325,30 @@ def combine(
     json_: o.Json = False,
 ) -> None:
     """Make one decision of what came back, and say whom to ask next where an answer did not come."""
-    decisions = combine_routes(load(policy), read_table(routes), read_table(answers))
-    write_table(out, decisions)
-    n = len(decisions["fee"])
-    summary = {
-        "queries": n,
-        "decided": sum(p is not None for p in decisions["prediction"]),
-        "mean_fee": sum(decisions["fee"]) / n,
-        "wait_for_more": sum(bool(a) for a in decisions["ask_next"]),
-        "out": str(out),
-    }
-    _summary(summary, as_json=json_)
+    loaded = load(policy)
+    total: dict[str, Any] = {"queries": 0, "decided": 0, "mean_fee": 0.0, "wait_for_more": 0}
+
+    def decisions() -> Iterator[dict[str, list[Any]]]:
+        for routed, answered in itertools.zip_longest(read_batches(routes), read_batches(answers)):
+            _same_rows(routed, answered, total["queries"])
+            made = combine_routes(loaded, routed, answered)
+            total["queries"] += len(made["fee"])
+            total["decided"] += sum(p is not None for p in made["prediction"])
+            total["mean_fee"] += sum(made["fee"])
+            total["wait_for_more"] += sum(bool(a) for a in made["ask_next"])
+            _err.print(f"{total['queries']} queries", markup=False)
+            yield made
+
+    write_batches(out, decisions())
+    if not total["queries"]:
+        raise InvalidInputError("`routes` must not be empty: there is no row in it.")
+    _summary({**total, "mean_fee": total["mean_fee"] / total["queries"], "out": str(out)}, as_json=json_)
+
+
+def _same_rows(routes: Table | None, answers: Table | None, before: int) -> None:
+    n, m = (0 if table is None else len(next(iter(table.values()))) for table in (routes, answers))
+    if n != m:
+        raise InvalidInputError(f"`answers` must have a row for each route, got {before + m} for {before + n}.")
 
 
 @app.command()
@@ -395,8 +415,20 @@ def run(arguments: list[str]) -> None:
 
 def _unseen(policy: Policy, log: Path | Table) -> DecisionLog:
     """Read a log as the policy's own was read."""
-    named = None if policy.base is not None else next((e.name for e in policy.panel.entities if e.kind == "base"), None)
-    return read_log(log, policy.columns, base=named)
+    return read_log(log, policy.columns, base=_base_of(policy))
+
+
+def _batches(policy: Policy, log: Path) -> Iterator[DecisionLog]:
+    """Read a log as the policy's own was read, a batch at a time."""
+    columns = replace(policy.columns, task=policy.router.task_)
+    usual = dict(zip(policy.panel.names, policy.router.fees_.tolist(), strict=True))
+    return read_logs(log, columns, usual=usual, base=_base_of(policy))
+
+
+def _base_of(policy: Policy) -> str | None:
+    """The entity of the log that is the base, where one is."""
+    named = (entity.name for entity in policy.panel.entities if entity.kind == "base")
+    return None if policy.base is not None else next(named, None)
 
 
 def _frontier(title: str, points: list[dict[str, Any]]) -> None:

@@ -1,15 +1,22 @@
 """A look at a log before anything is trained: what is in it, and every problem, by row and column."""
 
-from dataclasses import dataclass, field
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from askwho.answers import family, is_null
 from askwho.data._columns import Columns, Resolved, resolve
-from askwho.data._log import read_log, task_of
-from askwho.data._tables import Table, read_table
+from askwho.data._log import DecisionLog, log_of, read_logs, task_from, whole_log
+from askwho.data._tables import Table, read_batches, read_table
 from askwho.exceptions import InvalidInputError
+
+_SHOWN = 5
+_MOST_CLASSES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -38,138 +45,254 @@ class Description:
 
 
 def describe(source: Any, columns: Columns) -> Description:  # noqa: ANN401 - as in read_log
-    """Return what a log holds and every problem in it; a file that cannot be read at all is refused."""
-    table = read_table(source)
-    n = len(next(iter(table.values())))
-    try:
-        found = resolve(columns, list(table))
-    except InvalidInputError as error:
-        return Description(n, {"columns": list(table)}, problems=[Problem("error", str(error))])
-    problems = [
-        *_features(table, found),
-        *_truth(table, columns),
-        *_answers(table, columns, found),
-        *_text(table, columns),
-    ]
-    summary: dict[str, Any] = {"features": len(found.features), "text": columns.text, "entities": len(found.entities)}
+    """Return what a log holds and every problem in it; a file that cannot be read at all is refused.
+
+    A file is looked through a batch at a time, and may be larger than memory.
+    """
+    seen: _Seen | None = None
+    for table in _tables(source):
+        if seen is None:
+            try:
+                found = resolve(columns, list(table))
+            except InvalidInputError as error:
+                return Description(_rows(source), {"columns": list(table)}, problems=[Problem("error", str(error))])
+            seen = _Seen(columns, found)
+        seen.add(table)
+    if seen is None:
+        raise InvalidInputError("`log` must not be empty: there is no row in it.")
+    problems = seen.problems()
+    names = seen.found.entities
+    summary: dict[str, Any] = {"features": len(seen.found.features), "text": columns.text, "entities": len(names)}
     entities: list[dict[str, Any]] = []
     if not any(problem.severity == "error" for problem in problems):
+        task = seen.task()
         try:
-            log = read_log(source, columns)
+            entities = _entities(_logs(source, replace(columns, task=task), seen.usual()))
         except InvalidInputError as error:
             problems.append(Problem("error", str(error)))
         else:
-            summary["task"] = log.task
-            for j, entity in enumerate(log.panel.entities):
-                errors = log.errors[log.asked[:, j], j]
-                mean = float(errors.mean())
-                entities.append(
-                    {
-                        "name": entity.name,
-                        "fee": entity.fee,
-                        "asked": float(log.asked[:, j].mean()),
-                        "error": float(np.sqrt(mean)) if log.task == "regression" else mean,
-                    }
-                )
-    return Description(n, summary, entities, problems)
+            summary["task"] = task
+    return Description(seen.rows, summary, entities, problems)
 
 
-def _features(table: Table, found: Resolved) -> list[Problem]:
-    problems: list[Problem] = []
-    for name in found.features:
-        values = table[name]
+def _tables(source: Any) -> Iterator[Table]:  # noqa: ANN401
+    if isinstance(source, str | Path):
+        yield from read_batches(Path(source))
+    else:
+        yield read_table(source)
+
+
+def _rows(source: Any) -> int:  # noqa: ANN401
+    return sum(len(next(iter(table.values()))) for table in _tables(source))
+
+
+def _logs(source: Any, columns: Columns, usual: dict[str, float]) -> Iterator[DecisionLog]:  # noqa: ANN401
+    if isinstance(source, str | Path):
+        return read_logs(Path(source), columns, usual=usual)
+    return whole_log([log_of(read_table(source), columns)])
+
+
+def _entities(logs: Iterator[DecisionLog]) -> list[dict[str, Any]]:
+    """Everybody's fee, share of queries, and error."""
+    names: list[str] = []
+    rows, regression = 0, False
+    asked, losses, fees = np.zeros(0), np.zeros(0), np.zeros(0)
+    constant: list[float] | None = None
+    for log in logs:
+        if not names:
+            names, regression = list(log.panel.names), log.task == "regression"
+            asked, losses, fees = (np.zeros(len(names)) for _ in range(3))
+            constant = log.panel.fees.tolist()
+        rows += len(log)
+        asked += log.asked.sum(axis=0)
+        losses += np.nansum(log.errors, axis=0)
+        fees += log.fees.sum(axis=0)
+        # A constant fee is itself: its mean over many rows would be off in the last digits.
+        constant = constant if log.panel.fees.tolist() == constant else None
+    means = np.sqrt(losses / asked) if regression else losses / asked
+    each = constant if constant is not None else (fees / rows).tolist()
+    return [
+        {"name": name, "fee": float(fee), "asked": float(count) / rows, "error": float(mean)}
+        for name, fee, count, mean in zip(names, each, asked, means, strict=True)
+    ]
+
+
+class _Cells:
+    """What was seen of one column, batch by batch."""
+
+    def __init__(self) -> None:
+        self.rows = self.empty = self.numbers = 0
+        self.total = 0.0
+        self.kinds: set[str] = set()
+        self.same = True
+        self.first: Any = None
+        self.found: dict[str, tuple[int, tuple[int, ...]]] = {}
+
+    def add(self, values: np.ndarray, start: int) -> np.ndarray:
+        """Count the cells of a batch whose first row is row `start`; return those that are not empty."""
         missing = is_null(values)
-        if missing.all():
-            problems.append(Problem("error", "every cell is empty", name))
-            continue
+        self.rows += len(values)
+        self.empty += int(missing.sum())
+        self._note("empty", missing, start)
         kept = values[~missing]
-        if " and " in family(kept):
-            problems.append(Problem("error", f"holds {family(kept)}: make it one type", name))
-        elif family(kept) == "numbers":
-            bad = np.flatnonzero(~missing)[~np.isfinite(np.asarray(kept, dtype=np.float64))]
-            if len(bad):
-                problems.append(Problem("error", f"{len(bad)} infinite values", name, _first(bad)))
-        if len(np.unique(kept.astype(str) if kept.dtype.kind == "O" else kept)) == 1:
-            problems.append(Problem("warning", "the same value in every row: it tells nothing", name))
-    return problems
+        if not len(kept):
+            return kept
+        self.kinds |= set(family(kept).split(" and "))
+        if family(kept) == "numbers":
+            numbers = np.full(len(values), np.nan)
+            numbers[~missing] = np.asarray(kept, dtype=np.float64)
+            self.numbers, self.total = self.numbers + len(kept), self.total + float(numbers[~missing].sum())
+            self._note("infinite", np.isinf(numbers), start)
+            self._note("below", numbers < 0, start)
+            self._note("outside", (numbers < 0) | (numbers > 1), start)
+        if self.same:
+            self.first = kept[0] if self.first is None else self.first
+            self.same = all(str(value) == str(self.first) for value in np.unique(kept.astype(str))[:2])
+        return kept
+
+    def _note(self, what: str, where: np.ndarray, start: int) -> None:
+        count, rows = self.found.get(what, (0, ()))
+        if len(rows) < _SHOWN and where.any():
+            rows = (*rows, *(start + int(row) for row in np.flatnonzero(where)[: _SHOWN - len(rows)]))
+        self.found[what] = (count + int(where.sum()), rows)
+
+    def cells(self, what: str) -> tuple[int, tuple[int, ...]]:
+        """How many cells are so, and the first rows that are."""
+        return self.found.get(what, (0, ()))
+
+    @property
+    def kind(self) -> str:
+        return " and ".join(sorted(self.kinds))
 
 
-def _truth(table: Table, columns: Columns) -> list[Problem]:
-    if columns.truth is None or columns.truth not in table:
-        return []
-    truth = table[columns.truth]
-    problems: list[Problem] = []
-    missing = is_null(truth)
-    if missing.any():
-        problems.append(
-            Problem(
-                "error", f"{int(missing.sum())} rows without a truth", columns.truth, _first(np.flatnonzero(missing))
-            )
-        )
-    kept = truth[~missing]
-    if len(kept) and " and " not in family(kept) and task_of(kept, columns) == "classification":
-        classes, counts = np.unique(kept.astype(str), return_counts=True)
-        if len(classes) < 2:
-            problems.append(
-                Problem("error", f"one class only ({classes[0]!r}): there is nothing to decide", columns.truth)
-            )
-        rare = classes[counts < 5]
-        if len(rare):
-            problems.append(Problem("warning", f"{len(rare)} classes with fewer than five rows", columns.truth))
-    return problems
+class _Seen:
+    """What was seen of a log, batch by batch, and what is wrong with it."""
 
+    def __init__(self, columns: Columns, found: Resolved) -> None:
+        self.columns, self.found, self.rows = columns, found, 0
+        named = [*found.features, *found.entities.values(), *found.fees.values()]
+        self.cells = {name: _Cells() for name in named}
+        self.truth = _Cells()
+        self.classes: Counter[str] = Counter()
+        self.whole, self.countable = True, True
+        self.texts: list[np.ndarray] = []
+        self.blank: list[int] = []
+        self.blanks = 0
+        self.not_text: str | None = None
 
-def _answers(table: Table, columns: Columns, found: Resolved) -> list[Problem]:
-    problems: list[Problem] = []
-    for name, column in found.entities.items():
-        values = table[column]
-        missing = is_null(values)
-        if missing.all():
-            problems.append(Problem("error", f"{name} never answered: leave it out", column))
-            continue
-        if missing.mean() > 0.5:
-            problems.append(Problem("warning", f"{name} is empty in {missing.mean():.0%} of rows", column))
-        kept = values[~missing]
-        if columns.grades is not None:
-            if family(kept) != "numbers":
-                problems.append(Problem("error", f"grades must be numbers, got {family(kept)}", column))
+    def add(self, table: Table) -> None:
+        """Look at a batch."""
+        start = self.rows
+        for name, cells in self.cells.items():
+            cells.add(table[name], start)
+        if self.columns.truth is not None and self.columns.truth in table:
+            self._add_truth(self.truth.add(table[self.columns.truth], start))
+        if self.columns.text is not None:
+            self._add_text(table[self.columns.text], start)
+        self.rows += len(next(iter(table.values())))
+
+    def _add_truth(self, kept: np.ndarray) -> None:
+        if len(kept) and self.truth.kind == "numbers" and kept.dtype.kind not in "iub":
+            numbers = np.asarray(kept, dtype=np.float64)
+            self.whole = self.whole and bool((numbers == np.round(numbers)).all())
+        task = self.columns.task
+        self.countable = self.countable and task != "regression" and (self.whole or task == "classification")
+        if self.countable:
+            labels, counts = np.unique(kept.astype(str), return_counts=True)
+            self.classes.update(dict(zip(labels.tolist(), counts.tolist(), strict=True)))
+            self.countable = len(self.classes) < _MOST_CLASSES
+
+    def _add_text(self, values: np.ndarray, start: int) -> None:
+        if values.dtype.kind not in "OU":
+            self.not_text = str(values.dtype)
+            return
+        texts = ["" if value is None else str(value) for value in values.tolist()]
+        blank = [start + i for i, text in enumerate(texts) if not text.strip()]
+        self.blanks += len(blank)
+        self.blank += blank[: _SHOWN - len(self.blank)]
+        digests = [hashlib.blake2b(t.encode("utf-8", "surrogatepass"), digest_size=8).digest() for t in texts]
+        self.texts.append(np.frombuffer(b"".join(digests), dtype=np.uint64))
+
+    def task(self) -> Literal["classification", "regression"]:
+        """What the truth is, told from all of it."""
+        if self.columns.grades is not None:
+            return "classification"
+        distinct = len(self.classes) if self.countable else self.rows + 1
+        return task_from(self.columns, self.truth.kind, whole=self.whole, distinct=distinct, rows=self.rows)
+
+    def usual(self) -> dict[str, float]:
+        """Each entity's mean fee, where fees are told by query."""
+        each = {name: self.cells[column] for name, column in self.found.fees.items()}
+        return {name: cells.total / cells.numbers if cells.numbers else 0.0 for name, cells in each.items()}
+
+    def problems(self) -> list[Problem]:
+        """Return everything that is wrong, or worth a look."""
+        return [*self._features(), *self._truths(), *self._answers(), *self._fees(), *self._texts()]
+
+    def _features(self) -> Iterator[Problem]:
+        for name in self.found.features:
+            cells = self.cells[name]
+            count, rows = cells.cells("infinite")
+            if cells.empty == cells.rows:
+                yield Problem("error", "every cell is empty", name)
                 continue
-            grades = np.asarray(kept, dtype=np.float64)
-            bad = np.flatnonzero(~missing)[(grades < 0) | (grades > 1)]
-            if len(bad):
-                problems.append(Problem("error", f"{len(bad)} grades outside 0 to 1", column, _first(bad)))
-    for name, column in found.fees.items():
-        values = table[column]
-        if family(values[~is_null(values)]) == "numbers":
-            fees = np.asarray(values, dtype=np.float64)
-            bad = np.flatnonzero(fees < 0)
-            if len(bad):
-                problems.append(Problem("error", f"{len(bad)} fees of {name} below zero", column, _first(bad)))
-    return problems
+            if len(cells.kinds) > 1:
+                yield Problem("error", f"holds {cells.kind}: make it one type", name)
+            elif count:
+                yield Problem("error", f"{count} infinite values", name, rows)
+            if cells.same:
+                yield Problem("warning", "the same value in every row: it tells nothing", name)
 
+    def _truths(self) -> Iterator[Problem]:
+        name, cells = self.columns.truth, self.truth
+        if name is None or not cells.rows:
+            return
+        count, rows = cells.cells("empty")
+        if count:
+            yield Problem("error", f"{count} rows without a truth", name, rows)
+        if len(cells.kinds) == 1 and self.task() == "classification":
+            if len(self.classes) < 2:
+                yield Problem(
+                    "error", f"one class only ({next(iter(self.classes))!r}): there is nothing to decide", name
+                )
+            rare = sum(count < 5 for count in self.classes.values())
+            if rare:
+                yield Problem("warning", f"{rare} classes with fewer than five rows", name)
 
-def _text(table: Table, columns: Columns) -> list[Problem]:
-    if columns.text is None or columns.text not in table:
-        return []
-    values = table[columns.text]
-    if values.dtype.kind not in "OU":
-        return [Problem("error", f"must be text, got {values.dtype}", columns.text)]
-    problems: list[Problem] = []
-    texts = ["" if value is None else str(value) for value in values.tolist()]
-    empty = [i for i, text in enumerate(texts) if not text.strip()]
-    if empty:
-        problems.append(Problem("warning", f"{len(empty)} empty texts", columns.text, tuple(empty[:5])))
-    repeated = len(texts) - len(set(texts))
-    if repeated and columns.groups is None:
-        problems.append(
-            Problem(
-                "warning",
-                f"{repeated} texts occur before: name a column of groups to keep them on one side",
-                columns.text,
+    def _answers(self) -> Iterator[Problem]:
+        for name, column in self.found.entities.items():
+            cells = self.cells[column]
+            if cells.empty == cells.rows:
+                yield Problem("error", f"{name} never answered: leave it out", column)
+                continue
+            if cells.empty > 0.5 * cells.rows:
+                yield Problem("warning", f"{name} is empty in {cells.empty / cells.rows:.0%} of rows", column)
+            if self.columns.grades is not None:
+                count, rows = cells.cells("outside")
+                if cells.kind != "numbers":
+                    yield Problem("error", f"grades must be numbers, got {cells.kind}", column)
+                elif count:
+                    yield Problem("error", f"{count} grades outside 0 to 1", column, rows)
+
+    def _fees(self) -> Iterator[Problem]:
+        for name, column in self.found.fees.items():
+            count, rows = self.cells[column].cells("below")
+            if count:
+                yield Problem("error", f"{count} fees of {name} below zero", column, rows)
+            if self.cells[column].empty == self.rows:
+                yield Problem("error", f"no fee of {name} in any row", column)
+
+    def _texts(self) -> Iterator[Problem]:
+        name = self.columns.text
+        if name is None:
+            return
+        if self.not_text is not None:
+            yield Problem("error", f"must be text, got {self.not_text}", name)
+            return
+        if self.blanks:
+            yield Problem("warning", f"{self.blanks} empty texts", name, tuple(self.blank))
+        repeated = self.rows - len(np.unique(np.concatenate(self.texts)))
+        if repeated and self.columns.groups is None:
+            yield Problem(
+                "warning", f"{repeated} texts occur before: name a column of groups to keep them on one side", name
             )
-        )
-    return problems
-
-
-def _first(rows: np.ndarray, most: int = 5) -> tuple[int, ...]:
-    return tuple(int(row) for row in rows[:most])

@@ -1,7 +1,9 @@
 """The decision log: queries, what everybody answered, what was right, and what was charged."""
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +14,7 @@ from askwho._types import FloatTable
 from askwho.answers import Answers, family
 from askwho.costs import errors_from_grades, task_errors, truth_column
 from askwho.data._columns import Columns, resolve
-from askwho.data._tables import Table, read_table
+from askwho.data._tables import Table, read_batches, read_table
 from askwho.exceptions import InvalidInputError
 from askwho.panel import Entity, Panel
 
@@ -75,16 +77,56 @@ def read_log(source: Any, columns: Columns, *, base: str | None = None) -> Decis
         columns: which column is what.
         base: the entity that is the base predictor, if one is.
     """
-    table = read_table(source)
+    (log,) = whole_log([log_of(read_table(source), columns, base=base)])
+    return log
+
+
+def read_logs(
+    path: Path, columns: Columns, *, usual: Mapping[str, float], base: str | None = None, rows: int = 1 << 14
+) -> Iterator[DecisionLog]:
+    """Yield the decision log in a file a batch at a time, so that any file fits into memory.
+
+    Args:
+        path: Parquet or CSV.
+        columns: which column is what; its `task` must be said, for a few rows cannot tell.
+        usual: each entity's fee where a query does not tell it, by name.
+        base: the entity that is the base predictor, if one is.
+        rows: how many a batch has.
+    """
+    if columns.task == "auto" and columns.truth is not None:
+        raise InvalidInputError("`task` must be said of a log in batches, got 'auto': a few rows cannot tell.")
+    start = itertools.count(step=rows)
+    return whole_log(
+        log_of(table, columns, base=base, first=next(start), usual=usual) for table in read_batches(path, rows=rows)
+    )
+
+
+def log_of(
+    table: Table,
+    columns: Columns,
+    *,
+    base: str | None = None,
+    first: int = 0,
+    usual: Mapping[str, float] | None = None,
+) -> DecisionLog:
+    """Return the log of a table, or of a batch of a longer one.
+
+    Args:
+        table: columns by name.
+        columns: which column is what.
+        base: the entity that is the base predictor, if one is.
+        first: which row of the log the first of the table is.
+        usual: each entity's fee where a query does not tell it; its mean in the table, unless said.
+    """
     found = resolve(columns, list(table))
     names = list(found.entities)
     n = len(next(iter(table.values())))
-    fees = _fees(columns, found.fees, table, names, n)
+    fees = _fees(columns, found.fees, table, names, n, usual)
     panel = _panel(names, fees, base)
     known = {name: table[name] for name in found.features}
     if columns.text is not None:
         known[columns.text] = _texts(table[columns.text], columns.text)
-    groups = table[columns.groups] if columns.groups else np.arange(n)
+    groups = table[columns.groups] if columns.groups else np.arange(first, first + n)
     given = {name: table[column] for name, column in found.entities.items()}
     answers, truth, task = None, None, "classification"
     if columns.grades is not None:
@@ -93,14 +135,7 @@ def read_log(source: Any, columns: Columns, *, base: str | None = None) -> Decis
         answers = Answers.from_table(given, panel, nulls=columns.nulls)
         truth = truth_column(table[str(columns.truth)], answers, panel)
         task = task_of(truth, columns)
-        if task == "classification":
-            check.two_classes(np.unique(truth).tolist(), "truth")
         errors = task_errors(answers, truth, panel=panel, error="zero-one" if task == "classification" else "squared")
-    unasked = np.isnan(errors).all(axis=0)
-    if unasked.any():
-        raise InvalidInputError(
-            f"`answers` must hold something of everybody, got none of {names[int(unasked.argmax())]!r}."
-        )
     info = np.full(errors.shape, np.nan)
     for name, column in found.info.items():
         if name in names:
@@ -108,18 +143,52 @@ def read_log(source: Any, columns: Columns, *, base: str | None = None) -> Decis
     return DecisionLog(columns, panel, task, known, answers, truth, errors, fees, groups, info)
 
 
+def whole_log(batches: Iterable[DecisionLog]) -> Iterator[DecisionLog]:
+    """Yield the batches, and refuse what only all of them together can show: one class, or somebody never asked."""
+    classes: set[Any] = set()
+    asked: dict[str, bool] = {}
+    task = None
+    for batch in batches:
+        task = batch.task
+        if task == "classification" and batch.truth is not None and len(classes) < 2:
+            classes.update(np.unique(batch.truth)[:2].tolist())
+        for j, name in enumerate(batch.panel.names):
+            asked[name] = asked.get(name, False) or bool(batch.asked[:, j].any())
+        yield batch
+    if classes:
+        check.two_classes(sorted(classes), "truth")
+    for name, ever in asked.items():
+        if not ever:
+            raise InvalidInputError(f"`answers` must hold something of everybody, got none of {name!r}.")
+
+
 def task_of(truth: np.ndarray, columns: Columns) -> Literal["classification", "regression"]:
     """Return what the truth is: said, or told from its type (text and few whole numbers are classes)."""
+    kind = family(truth)
+    numbers = columns.task == "auto" and kind == "numbers"
+    whole = numbers and (truth.dtype.kind in "iub" or bool((truth == np.round(truth)).all()))
+    distinct = len(np.unique(truth)) if whole else 0
+    return task_from(columns, kind, whole=whole, distinct=distinct, rows=len(truth))
+
+
+def task_from(
+    columns: Columns, kind: str, *, whole: bool, distinct: int, rows: int
+) -> Literal["classification", "regression"]:
+    """Return what a truth of so many rows and distinct values of a kind is."""
     if columns.task != "auto":
         return columns.task
-    if family(truth) != "numbers":
+    if kind != "numbers":
         return "classification"
-    whole = truth.dtype.kind in "iub" or bool((truth == np.round(truth)).all())
-    return "classification" if whole and len(np.unique(truth)) <= max(20, len(truth) // 20) else "regression"
+    return "classification" if whole and distinct <= max(20, rows // 20) else "regression"
 
 
 def _fees(
-    columns: Columns, by_query: Mapping[str, str], table: Table, names: list[str], n: int
+    columns: Columns,
+    by_query: Mapping[str, str],
+    table: Table,
+    names: list[str],
+    n: int,
+    usual: Mapping[str, float] | None,
 ) -> Float[np.ndarray, "n a"]:
     if isinstance(columns.fees, Mapping):
         unknown = [name for name in columns.fees if name not in names]
@@ -131,9 +200,10 @@ def _fees(
     if by_query:
         fees = np.column_stack([check.numeric(table[by_query[name]], by_query[name]) for name in names])
         # An entity that was not asked charged nothing: what it would have is filled in with its mean.
-        if np.isnan(fees).all(axis=0).any():
+        if usual is None and np.isnan(fees).all(axis=0).any():
             raise InvalidInputError("`fees` must hold a fee of every entity at least once, got an empty column.")
-        fees = np.where(np.isnan(fees), np.nanmean(fees, axis=0), fees)
+        mean = np.nanmean(fees, axis=0) if usual is None else np.array([usual[name] for name in names])
+        fees = np.where(np.isnan(fees), mean, fees)
         return check.nonnegative(check.table(fees, "fees"), "fees")
     return np.zeros((n, len(names)))
 

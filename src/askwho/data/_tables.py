@@ -15,6 +15,12 @@ import pyarrow.parquet as pa_parquet
 from askwho.answers import column
 from askwho.exceptions import InvalidInputError
 
+BATCH = 1 << 16
+"""Rows in memory at a time."""
+_CSV_BLOCK = 1 << 26
+# Batches that are held back until every column has shown a value, and so a type.
+_UNTYPED = 8
+
 Table = dict[str, np.ndarray]
 """Columns by name, all of one length."""
 
@@ -39,18 +45,34 @@ def read_table(source: Any) -> Table:  # noqa: ANN401 - a path, a mapping, or a 
     return _of_one_length({str(name): column(source[name], str(name)) for name in names})
 
 
-def read_batches(path: Path, *, rows: int = 1 << 16) -> Iterator[Table]:
-    """Yield the columns of a file a batch at a time, each of shape (rows,), so that any file fits into memory."""
+def read_batches(path: Path, *, rows: int | None = None) -> Iterator[Table]:
+    """Yield the columns of a file a batch at a time, so that any file fits into memory; all but the last of `rows`."""
+    rows = BATCH if rows is None else rows
     with _reading(path):
-        if _is_csv(path):
-            with pa_csv.open_csv(path, **_csv_options(path)) as reader:
-                for batch in reader:
-                    if batch.num_rows:
-                        yield _from_arrow(pa.Table.from_batches([batch]))
-        else:
-            with pa_parquet.ParquetFile(path) as file:
-                for batch in file.iter_batches(rows):
-                    yield _from_arrow(pa.Table.from_batches([batch]))
+        left: list[pa.Table] = []
+        for part in _parts(path, rows):
+            left.append(part)
+            if sum(piece.num_rows for piece in left) >= rows:
+                whole = pa.concat_tables(left)
+                full = whole.num_rows - whole.num_rows % rows
+                for start in range(0, full, rows):
+                    yield _from_arrow(whole.slice(start, rows))
+                left = [whole.slice(full)]
+        if sum(piece.num_rows for piece in left):
+            yield _from_arrow(pa.concat_tables(left))
+
+
+def _parts(path: Path, rows: int) -> Iterator[pa.Table]:
+    """A file in pieces of any size. The types of a CSV file are those of its first block, which is therefore large."""
+    if _is_csv(path):
+        options = _csv_options(path)
+        with pa_csv.open_csv(path, read_options=pa_csv.ReadOptions(block_size=_CSV_BLOCK), **options) as reader:
+            for batch in reader:
+                yield pa.Table.from_batches([batch])
+    else:
+        with pa_parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(rows):
+                yield pa.Table.from_batches([batch])
 
 
 def _read_file(path: Path) -> pa.Table:
@@ -124,16 +146,10 @@ def write_batches(path: Path, tables: Iterable[Mapping[str, Any]]) -> None:
         raise InvalidInputError(f"`out` must lie in a folder that is there, got {str(path)!r}.")
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     writer: Any = None
-    schema: Any = None
     try:
-        for table in tables:
-            columns = {name: list(values) for name, values in table.items()}
-            if suffix == ".csv":
-                columns = {n: [json.dumps(v) if isinstance(v, list) else v for v in vs] for n, vs in columns.items()}
-            rows = pa.table(columns, schema=schema)
+        for rows in _typed(_arrow(table, as_text=suffix == ".csv") for table in tables):
             if writer is None:
-                schema = rows.schema
-                writer = (pa_csv.CSVWriter if suffix == ".csv" else pa_parquet.ParquetWriter)(partial, schema)
+                writer = (pa_csv.CSVWriter if suffix == ".csv" else pa_parquet.ParquetWriter)(partial, rows.schema)
             writer.write_table(rows)
         if writer is not None:
             writer.close()
@@ -144,6 +160,37 @@ def write_batches(path: Path, tables: Iterable[Mapping[str, Any]]) -> None:
         if writer is not None:
             writer.close()
         partial.unlink(missing_ok=True)
+
+
+def _arrow(table: Mapping[str, Any], *, as_text: bool) -> pa.Table:
+    columns = {name: list(values) for name, values in table.items()}
+    if as_text:
+        columns = {n: [json.dumps(v) if isinstance(v, list) else v for v in vs] for n, vs in columns.items()}
+    return pa.table(columns)
+
+
+def _typed(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Tables of one schema: the first wait until each column has shown a value, for an empty one has no type."""
+    held: list[pa.Table] = []
+    schema: Any = None
+    for table in tables:
+        if schema is not None:
+            yield table.cast(schema)
+            continue
+        held.append(table)
+        known = pa.unify_schemas([piece.schema for piece in held])
+        if len(held) == _UNTYPED or not any(_has_null(kind) for kind in known.types):
+            schema = known
+            yield from (piece.cast(schema) for piece in held)
+            held = []
+    if held:
+        schema = pa.unify_schemas([piece.schema for piece in held])
+        yield from (piece.cast(schema) for piece in held)
+
+
+def _has_null(kind: pa.DataType) -> bool:
+    """Whether a column, or what its lists hold, has shown no value."""
+    return pa.types.is_null(kind) or (pa.types.is_list(kind) and _has_null(kind.value_type))
 
 
 def lists(values: np.ndarray, name: str) -> list[list[Any]]:

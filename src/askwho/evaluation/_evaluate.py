@@ -1,84 +1,112 @@
 """What a policy would have got and paid on a log it has not seen, beside the plain baselines."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from askwho.data import DecisionLog
 from askwho.evaluation import _settings as settings
-from askwho.evaluation._points import Point, Resamples, hulls, interval, table_of
+from askwho.evaluation._points import Resamples, Tally, hulls, interval
 from askwho.exceptions import InvalidInputError
 from askwho.frontier import Frontier
 from askwho.policy import Policy
 
+# So many rows are judged at a time: memory does not grow with the log.
+_ROWS = 1 << 14
 
-def evaluate(policy: Policy, log: DecisionLog, *, draws: int = 200, random_state: int = 0) -> dict[str, Any]:
+
+def evaluate(
+    policy: Policy,
+    log: DecisionLog | Iterable[DecisionLog],
+    *,
+    draws: int = 200,
+    random_state: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> dict[str, Any]:
     """Return everything known of the policy on a log, as plain numbers, each figure with a bootstrap interval.
 
     Args:
         policy: fitted on other rows.
-        log: rows that the policy has not seen.
+        log: rows that the policy has not seen; whole, or in batches (`read_logs`) where it is larger than memory.
         draws: how many bootstrap resamples, by group.
         random_state: their seed.
+        progress: called with the number of rows judged so far.
 
     Returns:
         `task`, `n`, `entities`, `baselines`, `fixed_k`, `adaptive`, `sequential`, `headline`, `scored_share`. `error`
         is what a deployed committee gets (RMSE for regression); what needs the truth is named `needs_truth_*`.
     """
     outside = [entity.name for entity in policy.panel.entities][1 if policy.base is not None else 0 :]
-    if list(log.panel.names) != outside:
-        raise InvalidInputError(f"`log` must have the entities of the policy, {outside}, got {list(log.panel.names)}.")
-    held = settings.Held(policy, log)
-    resamples = Resamples.of(log.groups, log.task, draws=draws, random_state=random_state)
-    fixed, adaptive = settings.fixed_points(held), settings.adaptive_points(held)
-    sequential = settings.sequential_points(held)
+    found: dict[str, list[Tally]] = {}
+    n = 0
+    for number, batch in enumerate(_pieces(log) if isinstance(log, DecisionLog) else log):
+        if list(batch.panel.names) != outside:
+            raise InvalidInputError(
+                f"`log` must have the entities of the policy, {outside}, got {list(batch.panel.names)}."
+            )
+        resamples = Resamples.of(batch.groups, batch.task, draws=draws, random_state=random_state)
+        held = settings.Held(policy, batch)
+        for name, points in settings.every_point(held, random_state=number).items():
+            tallies = resamples.tally(points) if points else []
+            found[name] = [a + b for a, b in zip(found[name], tallies, strict=True)] if name in found else tallies
+        n += len(batch)
+        if progress is not None:
+            progress(n)
+    if not n:
+        raise InvalidInputError("`log` must not be empty: there is no row in it.")
+    return _figures(policy, found, n)
+
+
+def _pieces(log: DecisionLog) -> Iterator[DecisionLog]:
+    for start in range(0, len(log), _ROWS):
+        yield log if len(log) <= _ROWS else log.rows(np.arange(start, min(start + _ROWS, len(log))))
+
+
+def _figures(policy: Policy, found: dict[str, list[Tally]], n: int) -> dict[str, Any]:
     router, names = policy.router, policy.panel.names
     own = 0 if policy.base is None else 1
     best = own + int(router.entity_errors_[own:].argmin())
     cheapest = own + int(np.lexsort((router.entity_errors_[own:], router.fees_[own:]))[0])
-    singles = [settings.single_point(held, j) for j in range(len(names))]
+    singles = found["single"]
+    policies = [*found["fixed_k"], *found["adaptive"], *found["sequential"]]
     return {
-        "task": log.task,
-        "n": len(log),
+        "task": singles[0].task,
+        "n": n,
         "entities": [
-            {"name": name, "fee": float(router.fees_[j]), **_figure("error", singles[j].errors, resamples)}
+            {"name": name, "fee": float(router.fees_[j]), **_both("error", singles[j].shown(singles[j].loss))}
             for j, name in enumerate(names)
         ],
         "baselines": {
-            "best_single": {"name": names[best], **figures_of(singles[best], resamples)},
-            "cheapest": {"name": names[cheapest], **figures_of(singles[cheapest], resamples)},
-            **{name: figures_of(point, resamples) for name, point in settings.everyone_points(held).items()},
-            "random": [figures_of(point, resamples) for point in settings.random_points(held)],
-            "oracle": [_needs_truth(figures_of(point, resamples)) for point in settings.oracle_points(held)],
+            "best_single": {"name": names[best], **figures_of(singles[best])},
+            "cheapest": {"name": names[cheapest], **figures_of(singles[cheapest])},
+            **{name: figures_of(found[name][0]) for name in ("majority_all", "weighted_all") if found[name]},
+            "random": [figures_of(tally) for tally in found["random"]],
+            "oracle": [_needs_truth(figures_of(tally)) for tally in found["oracle"]],
         },
-        "fixed_k": [figures_of(point, resamples) for point in fixed],
-        "adaptive": [figures_of(point, resamples) for point in adaptive],
-        "sequential": [figures_of(point, resamples) for point in sequential],
-        "headline": headline([*fixed, *adaptive, *sequential], singles[best], resamples),
+        **{name: [figures_of(tally) for tally in found[name]] for name in ("fixed_k", "adaptive", "sequential")},
+        "headline": headline(policies, singles[best]),
         "scored_share": {
-            "fixed_k": float(np.mean([~np.isnan(p.errors) for p in fixed])),
-            "adaptive": float(np.mean([~np.isnan(p.errors) for p in adaptive])),
-            "sequential": float(np.mean([~np.isnan(p.errors) for p in sequential])) if sequential else None,
+            name: float(np.mean([t.scored[0] for t in found[name]])) / n if found[name] else None
+            for name in ("fixed_k", "adaptive", "sequential")
         },
     }
 
 
-def headline(points: Sequence[Point], single: Point, resamples: Resamples) -> dict[str, Any]:
-    """Return what the frontier of `points` saves against one entity, each figure with its interval."""
-    frontiers = hulls(points, resamples)
-    errors, fees = table_of([single])
-    loss, fee = resamples.loss(errors)[:, 0], resamples.mean(fees)[:, 0]
+def headline(tallies: Sequence[Tally], single: Tally) -> dict[str, Any]:
+    """Return what the frontier of some settings saves against one entity, each figure with its interval."""
+    frontiers = hulls(tallies)
+    loss, fee, shown = single.loss, single.fee, single.shown
     match = _each(frontiers, lambda f, b: f.fee_for(loss[b]))
     at_fee = _each(frontiers, lambda f, b: f.error_at(max(fee[b], f.fees[0])))
     return {
-        **_both("best_single_error", resamples.shown(loss)),
+        **_both("best_single_error", shown(loss)),
         **_both("best_single_fee", fee),
         **_both("fee_to_match_best_single", match),
         **_both("fee_saved", 1 - _ratio(match, fee)),
-        **_both("error_at_best_single_fee", resamples.shown(at_fee)),
-        **_both("error_saved", 1 - _ratio(resamples.shown(at_fee), resamples.shown(loss))),
-        **_both("best_error", resamples.shown(_each(frontiers, lambda f, _: float(f.errors[-1])))),
+        **_both("error_at_best_single_fee", shown(at_fee)),
+        **_both("error_saved", 1 - _ratio(shown(at_fee), shown(loss))),
+        **_both("best_error", shown(_each(frontiers, lambda f, _: float(f.errors[-1])))),
         **_both("best_error_fee", _each(frontiers, lambda f, _: float(f.fees[-1]))),
     }
 
@@ -91,19 +119,18 @@ def _each(frontiers: Sequence[Frontier], figure: Callable[[Frontier, int], float
     return np.array([figure(frontier, b) for b, frontier in enumerate(frontiers)])
 
 
-def figures_of(point: Point, resamples: Resamples) -> dict[str, Any]:
+def figures_of(tally: Tally) -> dict[str, Any]:
     """Return what a setting gets and pays in the mean, with intervals, after its labels."""
-    # As on the frontier a fee counts on the rows that can be scored.
-    paid = np.where(np.isnan(point.errors), np.nan, point.fees)
+    told = {name: total / count if count else float("nan") for name, (total, count) in tally.means.items()}
     return {
-        **point.labels,
-        **_figure("error", point.errors, resamples),
-        **_both("mean_fee", resamples.loss(paid[:, None])[:, 0]),
+        **tally.labels,
+        **{
+            name: float(tally.shown(np.array(mean))) if name.startswith("needs_truth") else mean
+            for name, mean in told.items()
+        },
+        **_both("error", tally.shown(tally.loss)),
+        **_both("mean_fee", tally.fee),
     }
-
-
-def _figure(name: str, errors: np.ndarray, resamples: Resamples) -> dict[str, Any]:
-    return _both(name, resamples.error(errors[:, None])[:, 0])
 
 
 def _both(name: str, values: np.ndarray) -> dict[str, Any]:

@@ -97,6 +97,20 @@ class Held:
         return np.cumsum(in_order(self.fees, order), axis=1)
 
 
+def every_point(held: Held, *, random_state: int) -> dict[str, list[Point]]:
+    """Return every setting to compare, by kind; each kind has the same settings whatever the rows."""
+    everyone = everyone_points(held)
+    return {
+        "single": [single_point(held, j) for j in range(len(held.policy.panel))],
+        **{name: [everyone[name]] if name in everyone else [] for name in ("majority_all", "weighted_all")},
+        "random": random_points(held, random_state=random_state),
+        "oracle": oracle_points(held),
+        "fixed_k": fixed_points(held),
+        "adaptive": adaptive_points(held),
+        "sequential": sequential_points(held),
+    }
+
+
 def adaptive_points(held: Held) -> list[Point]:
     """The policy with k(x), at each of its stored prices."""
     router = held.policy.router
@@ -124,12 +138,9 @@ def sequential_points(held: Held) -> list[Point]:
         said, sure = router.beliefs_.decide(case, turns.believed, held.answers, turns.members(asked.shape[1]))
         errors = np.where(turns.known, ((said != log.truth) | (sure == 0)).astype(np.float64), np.nan)
         outside = ((turns.order >= 0) & expert[np.maximum(turns.order, 0)]).sum(axis=1)
-        labels = {
-            "fee_weight": float(price),
-            "mean_k": float(np.maximum(turns.asked, 1)[turns.known].mean()) if turns.known.any() else float("nan"),
-            "mean_asked": float(outside[turns.known].mean()) if turns.known.any() else float("nan"),
-        }
-        points.append(Point(errors, turns.paid(held.fees), labels))
+        means = {"mean_k": np.maximum(turns.asked, 1), "mean_asked": outside}
+        known = {name: np.where(turns.known, values, np.nan) for name, values in means.items()}
+        points.append(Point(errors, turns.paid(held.fees), {"fee_weight": float(price)}, known))
     return points
 
 
@@ -143,18 +154,12 @@ def fixed_points(held: Held) -> list[Point]:
         per_k, paid, asked = held.prefix(order), held.paid(order), _asked(held, order)
         best = best_of_k(in_order(held.errors, order))
         for k in range(per_k.shape[1]):
-            point = Point(per_k[:, k], paid[:, k], {"k": k + 1, "fee_weight": float(price)})
-            points.append(
-                replace(
-                    point,
-                    labels={
-                        **point.labels,
-                        "mean_k": k + 1.0,
-                        "mean_asked": float(asked[:, k].mean()),
-                        "needs_truth_best_of_k": _plain_error(best[:, k], held.log.task),
-                    },
-                )
-            )
+            means = {
+                "mean_k": np.full(len(order), k + 1.0),
+                "mean_asked": asked[:, k].astype(np.float64),
+                "needs_truth_best_of_k": best[:, k],
+            }
+            points.append(Point(per_k[:, k], paid[:, k], {"k": k + 1, "fee_weight": float(price)}, means))
     return points
 
 
@@ -224,7 +229,7 @@ def _at(held: Held, order: np.ndarray, size: np.ndarray, labels: dict[str, float
     column = size[:, None] - 1
     errors, fees = in_order(held.prefix(order), column)[:, 0], in_order(held.paid(order), column)[:, 0]
     asked = in_order(_asked(held, order), column)[:, 0]
-    return Point(errors, fees, {**labels, "mean_k": float(size.mean()), "mean_asked": float(asked.mean())})
+    return Point(errors, fees, labels, {"mean_k": size.astype(np.float64), "mean_asked": asked.astype(np.float64)})
 
 
 def _asked(held: Held, order: np.ndarray) -> np.ndarray:
@@ -243,9 +248,3 @@ def _verdict_errors(verdicts: Verdicts, held: Held) -> np.ndarray:
     if held.log.task == "classification":
         return (~decided | (said != truth)).astype(np.float64)
     return np.square(np.where(decided, said, 0.0) - truth)
-
-
-def _plain_error(errors: np.ndarray, task: str) -> float:
-    known = errors[~np.isnan(errors)]
-    mean = float(known.mean()) if known.size else float("nan")
-    return float(np.sqrt(mean)) if task == "regression" else mean

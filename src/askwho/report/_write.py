@@ -142,7 +142,7 @@ class _Parts:
     @cached_property
     def chosen(self) -> dict[str, Any]:
         """What the setting that is shown gets and pays, with intervals."""
-        return figures_of(Point(self.decided.errors, self.decided.fees), self.resamples)
+        return figures_of(*self.resamples.tally([Point(self.decided.errors, self.decided.fees)]))
 
     def drawings(self) -> list[Drawing]:
         """Return what there is to draw."""
