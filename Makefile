@@ -14,7 +14,7 @@ endif
 export OMP_WAIT_POLICY ?= PASSIVE
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test check bench bench-logs clean
+.PHONY: demo test check docs bench bench-logs clean
 
 demo: $(VENV)/ready
 	$(BIN)/askwho demo
@@ -29,9 +29,14 @@ check: $(VENV)/ready
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-cache > $(VENV)/layers.txt || (cat $(VENV)/layers.txt; exit 1)
 
+# Material announces its successor on every build; that is no warning about our pages.
+docs: $(VENV)/ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --clean --site-dir site
+
 bench: $(VENV)/ready
 	$(BIN)/python benchmarks/core.py --out benchmarks/results/core.json
 	$(BIN)/python benchmarks/decide.py --out benchmarks/results/decide.json
+	$(BIN)/python benchmarks/large.py --out benchmarks/results/large.json
 	$(BIN)/python benchmarks/conditioning.py --out benchmarks/results/conditioning.json
 	$(BIN)/python benchmarks/bayes.py --out benchmarks/results/bayes.json --figure benchmarks/results/bayes.png
 	$(BIN)/python benchmarks/cardinality.py --out benchmarks/results/cardinality.json
@@ -52,4 +57,4 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache .coverage dist build
+	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache .coverage dist build site

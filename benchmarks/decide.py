@@ -1,10 +1,9 @@
-"""Claim: a row of NumPy becomes a decision in at most 3 bare ONNX Runtime calls; a million rows in bounded memory.
+"""Claim: a row of NumPy becomes a decision in at most 3 bare ONNX Runtime calls.
 
 Fits a policy on the answers of ten models to digits, saves and loads it, then times one row: `Router.select` and the
 base's own answer, and `Router.next_step` after two answers, against the same graphs called bare, in turn in one run.
 With ASKWHO_DESLIB_PYTHON set to a Python that has DESlib 0.3.7, its KNORA-E is timed on one row of the same pool too,
 and the decision as it is timed: one call after the other.
-Then a million rows of a synthetic log of 10 classes and 10 experts go through `askwho route`.
 
     python benchmarks/decide.py --out benchmarks/results/decide.json
 """
@@ -12,11 +11,8 @@ Then a million rows of a synthetic log of 10 classes and 10 experts go through `
 import argparse
 import json
 import os
-import resource
 import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -25,46 +21,22 @@ from digits_pool import mixed_pool
 from measure import in_turn, provenance, write_down
 
 from askwho.answers import Answers, Cell
-from askwho.data import Columns, read_log, write_batches
+from askwho.data import Columns, read_log
 from askwho.persistence import load, save
 from askwho.policy import fit_policy
 
 SEED = 0
-CLASSES, EXPERTS, FEATURES = 10, 10, 16
-MILLION = 1_000_000
 
 
 def main() -> None:
-    """Time one row and a million, and write both down."""
+    """Time one row, and write it down."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, help="where to write the JSON; printed alone if left out")
-    parser.add_argument("--rows", type=int, default=MILLION)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        table = log(4000)
-        columns = Columns(
-            truth="truth", answers="answer_*", features="x_*", fees={f"e{j}": 0.01 * (j + 1) for j in range(EXPERTS)}
-        )
-        save(fit_policy(read_log(table, columns), learner="forest", cv=3), place / "policy")
-        results: dict[str, Any] = {"one_row": one_row(place)}
-        results["million_rows"] = many_rows(place, arguments.rows)
+        results: dict[str, Any] = {"one_row": one_row(Path(folder))}
     results["provenance"] = provenance(seed=SEED, libraries=("numpy", "scikit-learn", "onnxruntime", "askwho"))
     write_down(results, arguments.out)
-
-
-def log(n: int) -> dict[str, np.ndarray]:
-    """Columns of a log in which each expert knows some classes, told by the features."""
-    rng = np.random.default_rng(SEED)
-    centres = rng.normal(size=(CLASSES, FEATURES))
-    truth = rng.integers(0, CLASSES, n)
-    X = centres[truth] + rng.normal(scale=1.2, size=(n, FEATURES))
-    table: dict[str, np.ndarray] = {f"x_{i}": X[:, i] for i in range(FEATURES)} | {"truth": truth}
-    for j in range(EXPERTS):
-        knows = (truth + j) % CLASSES < 5
-        right = rng.random(n) < np.where(knows, 0.95, 0.2)
-        table[f"answer_e{j}"] = np.where(right, truth, rng.integers(0, CLASSES, n))
-    return table
 
 
 def one_row(place: Path) -> dict[str, Any]:
@@ -131,42 +103,6 @@ def one_row(place: Path) -> dict[str, Any]:
         "knora_e_microseconds": round(seconds["knora_e"] * 1e6, 1),
         "knora_e_pool_alone_microseconds": round(seconds["pool"] * 1e6, 1),
         "knora_e_ratio": round(seconds["knora_e"] / max(alone), 1),
-    }
-
-
-def many_rows(place: Path, rows: int) -> dict[str, Any]:
-    """Rows a second and peak memory of `askwho route`, in a process of its own."""
-    step = 50_000
-    rng = np.random.default_rng(SEED)
-    write_batches(
-        place / "queries.parquet",
-        (
-            {f"x_{i}": rng.normal(size=min(step, rows - start)) for i in range(FEATURES)}
-            for start in range(0, rows, step)
-        ),
-    )
-    command = [
-        sys.executable,
-        "-m",
-        "askwho",
-        "route",
-        str(place / "policy"),
-        str(place / "queries.parquet"),
-        "--fee-weight",
-        "0.5",
-        "--out",
-        str(place / "routes.parquet"),
-        "--json",
-    ]
-    start = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True)
-    seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    return {
-        "rows": rows,
-        "seconds": round(seconds, 1),
-        "rows_per_second": round(rows / seconds),
-        "peak_megabytes": round(peak),
     }
 
 
