@@ -1,13 +1,12 @@
-import re
 from pathlib import Path
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
+from tests.examples import blocks, run_page
+
+README = Path(__file__).parents[1] / "README.md"
 
 
 def test_every_python_example_runs(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    examples = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert examples
-    for example in examples:
-        exec(compile(example, "README.md", "exec"), {})  # noqa: S102
+    assert blocks(README)
+    run_page(README)
     assert capsys.readouterr().out.startswith("query 0: ask ")

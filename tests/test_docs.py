@@ -1,0 +1,121 @@
+"""The documentation site: it builds without a warning, its reference is complete, and its examples run."""
+
+import importlib
+import os
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+
+import pytest
+import typer
+
+import askwho
+from askwho.cli import app, status_of
+from askwho.cli._demo import run_demo
+from tests.examples import blocks, run_page
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if blocks(page)]
+NEED_TORCH = ("askwho.engine", "askwho.losses")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The built site: mkdocs in a process of its own, where warnings of its libraries are no errors of ours."""
+    pytest.importorskip("mkdocs")
+    out = tmp_path_factory.mktemp("site")
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(out)]
+    quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1", "OPENBLAS_NUM_THREADS": "1"}
+    built = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, env=quiet, check=False)
+    said = built.stdout + built.stderr
+    assert built.returncode == 0, said
+    assert "WARNING" not in said
+    assert "ERROR" not in said
+    return out
+
+
+def anchors(page):
+    return set(re.findall(r'\bid="([^"]+)"', page.read_text(encoding="utf-8")))
+
+
+def public_modules():
+    """The package and every public subpackage that says what it exports."""
+    found = [askwho]
+    for entry in pkgutil.walk_packages(askwho.__path__, "askwho."):
+        if entry.ispkg and not any(part.startswith("_") for part in entry.name.split(".")):
+            if entry.name in NEED_TORCH:
+                pytest.importorskip("torch")
+            found.append(importlib.import_module(entry.name))
+    return [module for module in found if hasattr(module, "__all__")]
+
+
+def test_every_public_name_is_in_the_reference(site):
+    modules = public_modules()
+    assert len(modules) > 12
+    for module in modules:
+        there = anchors(site / "reference" / f"{module.__name__}.html")
+        missing = [name for name in module.__all__ if f"{module.__name__}.{name}" not in there]
+        assert not missing, f"{module.__name__}: {missing}"
+
+
+def test_public_methods_are_in_the_reference_with_their_arguments(site):
+    page = site / "reference" / "askwho.estimators.html"
+    assert {f"askwho.estimators.TwoStageClassifier.{name}" for name in ("fit", "select", "predict")} <= anchors(page)
+    text = unescape(re.sub(r"<[^>]+>", "", (site / "reference" / "askwho.router.html").read_text(encoding="utf-8")))
+    for argument in ("fee_weight", "confidence", "available"):
+        assert re.search(rf"\b{argument}\s*:", text), argument
+
+
+def test_every_command_is_in_the_reference_with_every_option(site):
+    page = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    commands = typer.main.get_command(app).commands
+    for name, command in commands.items():
+        _, found, rest = page.partition(f'<h2 id="{name}">')
+        assert found, name
+        section = rest.partition("<h2 ")[0]
+        for param in command.params:
+            shown = param.opts[0] if param.opts[0].startswith("-") else param.name.upper()
+            assert f"<code>{shown}</code>" in section, f"{name} {shown}"
+
+
+def test_pages_fetch_nothing_from_elsewhere(site):
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r'<(?:script|link|img|iframe)\b[^>]*(?:src|href)="(?:https?:)?//', text), page.name
+
+
+def test_links_to_recorded_results_lead_to_their_copies(site):
+    text = (site / "reproduction.html").read_text(encoding="utf-8")
+    linked = re.findall(r'href="(results/[^"#]+)"', text)
+    assert linked
+    assert all((site / link).is_file() for link in linked)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """What `askwho demo` leaves, as far as the pages use it: the log, new rows, and a policy."""
+    out = tmp_path_factory.mktemp("docs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(out)
+        for words in run_demo(Path("askwho-demo"), seed=0):
+            if words[0] == "fit":
+                assert status_of(words) == 0
+    return out / "askwho-demo"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_every_example_runs(page, demo, tmp_path, monkeypatch):
+    if "askwho.losses" in page.read_text(encoding="utf-8"):
+        pytest.importorskip("torch")
+    shutil.copytree(demo, tmp_path / "askwho-demo")
+    monkeypatch.chdir(tmp_path)
+    run_page(page)
+
+
+def test_the_pages_that_promise_examples_have_them():
+    assert {page.stem for page in PAGES} >= {page.stem for page in (DOCS / "how-to").glob("*.md")} - {"index"}
