@@ -4,6 +4,7 @@ Files carry a piece of their checksum in their names, and the manifest, which na
 save that is killed leaves the old policy, and one that ends leaves the new.
 """
 
+import contextlib
 import hashlib
 import json
 import platform
@@ -15,13 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 from askwho._files import write_atomically
 from askwho.data import Columns, FeatureEncoder
-from askwho.exceptions import InvalidInputError
+from askwho.exceptions import AskwhoError, InvalidInputError
 from askwho.learners import Linear
 from askwho.panel import Entity, Panel
 from askwho.persistence._beliefs import asking_arrays, beliefs_state, read_asking, read_beliefs
@@ -36,14 +36,17 @@ from askwho.persistence._parts import (
     read_scorer,
     scorer_state,
 )
+from askwho.persistence._sound import check_sound
 from askwho.persistence._trees import TreeModel, forest_trees, graph
 from askwho.policy import Policy
-from askwho.router import Calibration, CardinalityNetwork, Coverage, Curve, Past, Router, Rows
+from askwho.router import Calibration, CardinalityNetwork, Coverage, Curve, Foresight, Past, Router, Rows
 
 FORMAT = 1
 _MANIFEST = "manifest.json"
 _PAST = ("features", "centre", "scale", "errors", "rows")
 _NAME = re.compile(r"^[a-z0-9-]+\.[0-9a-f]{16}\.(safetensors|onnx)$")
+# A file of some save, or what a killed one has left of it.
+_LEFT = re.compile(r"^[a-z0-9-]+\.[0-9a-f]{16}\.(safetensors|onnx)$|^\..+\.[0-9]+\.partial$")
 
 
 def save(policy: Policy, folder: str | Path) -> None:
@@ -53,17 +56,43 @@ def save(policy: Policy, folder: str | Path) -> None:
         policy: fitted by `fit_policy`.
         folder: made if it is not there; an artefact in it is replaced, whole or not at all.
     """
-    place = Path(folder)
-    if place.exists() and not place.is_dir():
-        raise InvalidInputError(f"`folder` must be a folder, got {str(place)!r}: there is a file of that name.")
-    if place.is_dir() and not (place / _MANIFEST).exists() and any(place.iterdir()):
-        raise InvalidInputError(
-            f"`folder` must be empty or hold an artefact, got {str(place)!r}, which holds other files."
-        )
+    place = room_for(folder)
     state = _policy_state(policy)
     payload = {f"{name}.onnx": data for name, data in state.graphs.items()}
     payload["arrays.safetensors"] = save_arrays({n: np.ascontiguousarray(a) for n, a in state.arrays.items()})
-    place.mkdir(parents=True, exist_ok=True)
+    fresh = [path for path in (place, *place.parents) if not path.exists()]
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        kept = _write(place, payload, state.plain)
+    except OSError as error:
+        with contextlib.suppress(OSError, InvalidInputError):
+            _sweep(place, _named(place))
+            for path in fresh:
+                path.rmdir()
+        reason = error.strerror or type(error).__name__
+        raise InvalidInputError(f"`folder` must be writable, got {str(place)!r}: {reason}.") from None
+    _sweep(place, kept)
+
+
+def room_for(folder: str | Path) -> Path:
+    """Return the path of a folder that an artefact may be written into, or say why it may not."""
+    place = Path(folder)
+    try:
+        if place.exists() and not place.is_dir():
+            raise InvalidInputError(f"`folder` must be a folder, got {str(place)!r}: there is a file of that name.")
+        ours = place.is_dir() and (place / _MANIFEST).exists()
+        # What a save that was killed leaves behind is ours too.
+        if place.is_dir() and not ours and any(not _LEFT.match(path.name) for path in place.iterdir()):
+            raise InvalidInputError(
+                f"`folder` must be empty or hold an artefact, got {str(place)!r}, which holds other files."
+            )
+    except OSError as error:
+        raise InvalidInputError(f"`folder` must be writable, got {str(place)!r}: {error.strerror}.") from None
+    return place
+
+
+def _write(place: Path, payload: Mapping[str, bytes], plain: Mapping[str, Any]) -> set[str]:
+    """Write the files and then the manifest that names them; return their names."""
     files: dict[str, dict[str, str]] = {}
     for name, data in payload.items():
         digest = hashlib.sha256(data).hexdigest()
@@ -71,12 +100,23 @@ def save(policy: Policy, folder: str | Path) -> None:
         stored = f"{stem}.{digest[:16]}.{suffix}"
         write_atomically(place / stored, data)
         files[name] = {"file": stored, "sha256": digest}
-    manifest = {"format": FORMAT, "files": files, **state.plain}
+    manifest = {"format": FORMAT, "files": files, **plain}
     manifest["checksum"] = _checksum(manifest)
     write_atomically(place / _MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False).encode())
-    kept = {entry["file"] for entry in files.values()}
+    return {entry["file"] for entry in files.values()}
+
+
+def _named(place: Path) -> set[str]:
+    """The files that the manifest in a folder names."""
+    if not (place / _MANIFEST).exists():
+        return set()
+    return {str(entry["file"]) for entry in _read_manifest(place)["files"].values()}
+
+
+def _sweep(place: Path, kept: set[str]) -> None:
+    """Remove what this or another save has written into a folder, but for the files that are kept."""
     for path in place.iterdir():
-        if path.name not in kept and _NAME.match(path.name):
+        if path.name not in kept and _LEFT.match(path.name):
             path.unlink()
 
 
@@ -88,19 +128,21 @@ def load(folder: str | Path) -> Policy:
     place = Path(folder)
     manifest = _read_manifest(place)
     state = State(plain=manifest)
-    for name, entry in manifest["files"].items():
-        data = _read_file(place, entry)
-        if name.endswith(".onnx"):
-            state.graphs[name[:-5]] = data
-        else:
-            try:
-                state.arrays = load_arrays(data)
-            except SafetensorError as error:
-                raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: {error}.") from None
     try:
-        return _read_policy(state)
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        for name, entry in manifest["files"].items():
+            data = _read_file(place, entry)
+            if name.endswith(".onnx"):
+                state.graphs[name[:-5]] = data
+            else:
+                state.arrays = load_arrays(data)
+        policy = _read_policy(state)
+        check_sound(policy, state.arrays)
+    except AskwhoError:
+        raise
+    # ONNX Runtime's errors have no class in common, and whatever a forged part brings about is damage.
+    except Exception as error:  # noqa: BLE001
         raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: {type(error).__name__} {error}.") from None
+    return policy
 
 
 def digest(folder: str | Path) -> str:
@@ -143,10 +185,9 @@ def _policy_state(policy: Policy) -> State:
         "calibration.calibrated": router.calibration_.calibrated,
         **_rows_arrays("rows", router.rows_),
     }
-    if router.fee_learner_ is not None:
-        arrays |= {
-            f"fee.{name}": array for name, array in learner_state(router.fee_learner_, n_features).arrays.items()
-        }
+    if router.foresight_ is not None:
+        arrays["fee.bounds"] = router.foresight_.bounds
+        arrays |= {f"fee.{n}": a for n, a in learner_state(router.foresight_.model, n_features).arrays.items()}
     graphs = dict(learner.graphs)
     if router.chooser_ is not None:
         arrays["cardinality.fee_weights"] = router.chooser_.fee_weights
@@ -200,7 +241,8 @@ def _read_policy(state: State) -> Policy:
     past = _under(arrays, "past")
     router.past_ = Past(*(past[name] for name in _PAST)) if past else None
     fee = _under(arrays, "fee")
-    router.fee_learner_ = Linear.of(**fee) if fee else None
+    bounds = fee.pop("bounds", np.array([[0.0], [np.inf]]))  # artefacts of before have none
+    router.foresight_ = Foresight(Linear.of(**fee), bounds) if fee else None
     own = State(plain["learner"], _under(arrays, "learner"), state.graphs)
     router.scorer_ = read_scorer(own) if plain["learner"]["kind"] == "network" else None
     if router.scorer_ is None:
@@ -254,8 +296,8 @@ def _read_manifest(place: Path) -> dict[str, Any]:
     if not path.is_file():
         raise InvalidInputError(f"`folder` must hold an artefact, got {str(place)!r}: there is no {_MANIFEST} in it.")
     try:
-        manifest = json.loads(path.read_bytes())
-    except (ValueError, OSError):
+        manifest = json.loads(path.read_bytes(), object_pairs_hook=_once)
+    except (ValueError, OSError, RecursionError):
         raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: its {_MANIFEST} is no JSON.") from None
     if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
         raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: its {_MANIFEST} names no format.")
@@ -282,6 +324,14 @@ def _read_file(place: Path, entry: Mapping[str, str]) -> bytes:
     if hashlib.sha256(data).hexdigest() != entry["sha256"]:
         raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: {name} does not match its checksum.")
     return data
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The pairs by name; a name that occurs twice has no one meaning."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return found
 
 
 def _checksum(manifest: Mapping[str, Any]) -> str:

@@ -3,8 +3,10 @@
 from askwho.router._calibration import Calibration
 from askwho.router._cardinality import Curve
 from askwho.router._coverage import Coverage
+from askwho.router._deciding import Decider, Mode
 from askwho.router._explain import Past, Reason, Why
-from askwho.router._router import COMMITTEES, Mode, Router
+from askwho.router._foresight import Foresight
+from askwho.router._router import COMMITTEES, Router
 from askwho.router._rows import Rows, Setting
 from askwho.router._scoring import POSTERIOR, Judgement, price_grid
 from askwho.router._surrogate import CardinalityNetwork, SurrogateCardinality
@@ -17,6 +19,8 @@ __all__ = [
     "CardinalityNetwork",
     "Coverage",
     "Curve",
+    "Decider",
+    "Foresight",
     "Judgement",
     "Mode",
     "Past",

@@ -35,7 +35,7 @@ class Past:
         rows = np.arange(len(X))
         if len(rows) > _MOST_ROWS:
             rows = np.sort(np.random.default_rng(random_state).choice(len(X), _MOST_ROWS, replace=False))
-        centre, scale = X.mean(axis=0), X.std(axis=0)
+        centre, scale = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
         scale = np.where(scale > 0, scale, 1.0).astype(np.float32)
         return cls(
             ((X[rows] - centre) / scale).astype(np.float32),
