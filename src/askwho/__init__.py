@@ -17,7 +17,7 @@ from askwho.costs import (
     multi_task_errors,
     task_errors,
 )
-from askwho.exceptions import AskwhoError, InvalidInputError, MissingDependencyError
+from askwho.exceptions import AskwhoError, DivergedError, InvalidInputError, MissingDependencyError
 from askwho.panel import Entity, Panel
 from askwho.selection import Choice, Explanation, Selection, rank, select_adaptive, select_top_k
 
@@ -60,6 +60,7 @@ __all__ = [
     "Cell",
     "Choice",
     "Columns",
+    "DivergedError",
     "Entity",
     "Explanation",
     "InvalidInputError",
