@@ -20,8 +20,9 @@ demo: $(VENV)/ready
 	$(BIN)/askwho demo
 
 test: check
-	$(BIN)/pytest -n $(JOBS) --jaxtyping-packages=askwho,tests.check --ignore=tests/messages --ignore=tests/cli
-	$(BIN)/pytest -n $(JOBS) tests/messages tests/cli
+	$(BIN)/pytest -n $(JOBS) --jaxtyping-packages=askwho,tests.check --ignore=tests/messages --ignore=tests/cli \
+		--ignore=tests/hardening
+	$(BIN)/pytest -n $(JOBS) tests/messages tests/cli tests/hardening
 
 # The same tests, and which lines they reach, the least covered modules first; subprocesses are not counted.
 coverage: $(VENV)/ready

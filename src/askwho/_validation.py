@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike
 
 from askwho.exceptions import InvalidInputError
 
+LARGEST = 1e30
+"""No feature, fee or error may be larger: artefacts hold 32 bits, and sums and squares must stay finite."""
+
 
 def one_of(value: object, name: str, options: Collection[str]) -> None:
     """Raise unless `value` is one of the words in `options`."""
@@ -21,7 +24,7 @@ def finite_number(value: float, name: str, *, minimum: float | None = None) -> f
     """Return `value` as a float, raising unless it is finite and at least `minimum`."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInputError(f"`{name}` must be a number, got {value!r}.") from None
     if not math.isfinite(number) or (minimum is not None and number < minimum):
         bound = "" if minimum is None else f" of at least {minimum:g}"
@@ -39,12 +42,30 @@ def numeric(values: Any, name: str) -> np.ndarray:  # noqa: ANN401
                 return np.array(flat, dtype=np.float64).reshape(array.shape)
         elif array.dtype.kind in "biuf":
             return array.astype(np.float64, copy=False)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     raise InvalidInputError(
         f"`{name}` must hold numbers in rows of one length, got {_kind_of(values)}: encode text, dates and categories "
         "first."
     )
+
+
+def finite_or_nan(values: Any, name: str) -> np.ndarray:  # noqa: ANN401
+    """Return `values` as a float64 array without infinity; NaN where there is nothing."""
+    array = numeric(values, name)
+    if np.isinf(array).any():
+        raise InvalidInputError(f"`{name}` must be finite or empty, got an infinite value: empty or mend that cell.")
+    return array
+
+
+def whole_number(value: int, name: str, *, minimum: int, maximum: int | None = None) -> int:
+    """Return `value`, raising unless it is a whole number between `minimum` and `maximum`."""
+    number: Any = value
+    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    if not whole or value < minimum or (maximum is not None and value > maximum):
+        bounds = f"of at least {minimum}" if maximum is None else f"between {minimum} and {maximum}"
+        raise InvalidInputError(f"`{name}` must be a whole number {bounds}, got {value!r}.")
+    return int(value)
 
 
 def table(
@@ -86,6 +107,15 @@ def nonnegative(array: np.ndarray, name: str) -> np.ndarray:
     if (array < 0).any():
         where = tuple(int(i) for i in np.argwhere(array < 0)[0])
         raise InvalidInputError(f"`{name}` must not be below zero, got {array[where]} at index {where}.")
+    return array
+
+
+def bounded(array: np.ndarray, name: str) -> np.ndarray:
+    """Return `array`, raising where an entry is larger than `LARGEST`."""
+    if (np.abs(array) > LARGEST).any():
+        raise InvalidInputError(
+            f"`{name}` must be of at most {LARGEST:g} in size, got {np.nanmax(np.abs(array)):g}: take another unit."
+        )
     return array
 
 

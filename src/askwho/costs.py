@@ -100,7 +100,8 @@ def elementwise_error(answers: np.ndarray, truth: np.ndarray, error: str | Error
     function = error_function(error)
     if function in _OF_NUMBERS:
         answers, truth = check.numeric(answers, "answers"), check.numeric(truth, "truth")
-    errors = check.numeric(function(answers, truth), "error")
+    with np.errstate(over="ignore", invalid="ignore"):
+        errors = check.numeric(function(answers, truth), "error")
     check.same_shape(errors, "error", answers.shape, "the error function must work elementwise")
     if not np.isfinite(errors).all():
         bad = ~np.isfinite(errors)

@@ -9,7 +9,7 @@ from jaxtyping import Float, Shaped
 
 from askwho import _validation as check
 from askwho.aggregation import Verdicts
-from askwho.answers import Answers, Cell
+from askwho.answers import Answers, Cell, family
 from askwho.costs import task_errors
 from askwho.data import Columns, DecisionLog, FeatureEncoder, Table
 from askwho.exceptions import InvalidInputError
@@ -66,7 +66,18 @@ class Policy:
 
     def complete(self, answers: Answers, queries: Mapping[str, np.ndarray]) -> Answers:
         """Return the answers of the log's entities with those of our own base in front."""
+        self.check_type(answers)
         return answers if self.base is None else _with_base(answers, self.own_answers(queries))
+
+    def check_type(self, answers: Answers) -> None:
+        """Raise where answers are of another type than those of the log, and so could never be right."""
+        beliefs, model = self.router.beliefs_, None if self.base is None else self.base.model
+        classes = getattr(model, "classes_", getattr(model, "classes", None)) if beliefs is None else beliefs.classes
+        known = "numbers" if self.router.task_ == "regression" else None if classes is None else family(classes)
+        if known is not None and answers.family not in (None, known):
+            raise InvalidInputError(
+                f"`answers` must be {known}, as in the policy's log, got {answers.family}: 1 and '1' would never agree."
+            )
 
     def own_answers(self, queries: Mapping[str, np.ndarray]) -> Shaped[np.ndarray, " n"]:
         """Return what our own base says of each query, shape (n,)."""
@@ -137,8 +148,14 @@ def fit_policy(
         progress: called with a line of text as the fit goes on.
     """
     check.one_of(base, "base", ["auto", "none"])
+    check.whole_number(cv, "cv", minimum=2)
+    check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     if len(log) < 4 * cv:
         raise InvalidInputError(f"`log` must have {4 * cv} rows at the least for {cv} folds, got {len(log)}.")
+    if len(np.unique(log.groups)) < cv:
+        raise InvalidInputError(
+            f"`groups` must be {cv} at the least for {cv} folds, got {len(np.unique(log.groups))}: they stay whole."
+        )
     if progress is not None and encoder == "minilm":
         progress(f"encoding {len(log)} texts")
     features = FeatureEncoder.fit(log.known, text=log.columns.text, encoder=encoder, random_state=random_state)
@@ -181,7 +198,9 @@ def fit_policy(
 
 def with_base(panel: Panel) -> Panel:
     """Return the panel with a free base in front, under a name that nobody has."""
-    name = next(name for name in ("base", "own-base", "askwho-base", "askwho-own-base") if name not in panel.names)
+    more = (f"askwho-base-{i}" for i in range(len(panel) + 1))
+    names = ("base", "own-base", "askwho-base", "askwho-own-base", *more)
+    name = next(name for name in names if name not in panel.names)
     return Panel((Entity(name, "base"), *panel.entities))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from askwho import _validation as check
 from askwho.aggregation import Committee, aggregation, log_odds_weights
-from askwho.answers import Answers, Cell
+from askwho.answers import Answers, Cell, column
 from askwho.data import Table, lists, named
 from askwho.exceptions import InvalidInputError
 from askwho.policy import Policy
@@ -94,15 +94,15 @@ def combine_routes(policy: Policy, routes: Table, answered: Table) -> dict[str, 
     n = len(routes["k"])
     panel, router = policy.panel, policy.router
     order = _indices(lists(routes["order"], "order"), panel.names, n)
-    k = check.cardinalities(routes["k"].astype(np.int64), n, order.shape[1])
-    errors = np.array(lists(routes["expected_errors"], "expected_errors"), dtype=np.float64)
+    k = check.cardinalities(column(routes["k"], "k"), n, order.shape[1])
+    errors = check.table(lists(routes["expected_errors"], "expected_errors"), "expected_errors")
     check.same_shape(errors, "expected_errors", order.shape, "one for each entity in the order")
     answers = _answers(policy, routes, answered, n)
     expected = np.ones((n, len(panel)))
     np.put_along_axis(expected, order, errors, axis=1)
     scores = -expected
     if router.scorer_ is not None:
-        given = np.array(lists(routes["scores"], "scores"), dtype=np.float64)
+        given = check.table(lists(routes["scores"], "scores"), "scores")
         check.same_shape(given, "scores", order.shape, "one for each entity in the order")
         scores = np.full(expected.shape, given.min())
         np.put_along_axis(scores, order, given, axis=1)
@@ -146,7 +146,7 @@ def info_of(policy: Policy, answered: Table, n: int) -> np.ndarray | None:
     told = np.full((n, len(policy.panel)), np.nan)
     for name, source in named(pattern, list(answered), "info", optional=True).items():
         if name in policy.panel.names:
-            told[:, policy.panel.names.index(name)] = check.numeric(answered[source], source)
+            told[:, policy.panel.names.index(name)] = check.finite_or_nan(answered[source], source)
     return told
 
 
@@ -156,9 +156,11 @@ def _shares(policy: Policy, routes: Table, n: int) -> np.ndarray | None:
         return None
     if "base_shares" not in routes:
         raise InvalidInputError("`routes` must be what `askwho route` wrote, missing: ['base_shares'].")
-    shares = np.array(lists(routes["base_shares"], "base_shares"), dtype=np.float64)
+    shares = check.nonnegative(check.table(lists(routes["base_shares"], "base_shares"), "base_shares"), "base_shares")
     truths = 0 if policy.router.beliefs_ is None else len(policy.router.beliefs_.truths)
     check.same_shape(shares, "base_shares", (n, truths), "one for each class")
+    if not shares.any(axis=1).all():
+        raise InvalidInputError("`base_shares` must be above zero for some class of each row: route again.")
     return shares
 
 
@@ -181,17 +183,21 @@ def _answers(policy: Policy, routes: Table, answered: Table, n: int, *, needed: 
         if len(source) != n:
             raise InvalidInputError(f"`answers` must have a row for each route, got {len(source)} for {n}.")
         given[name] = source
-    return Answers.from_table(given, policy.panel)
+    answers = Answers.from_table(given, policy.panel)
+    policy.check_type(answers)
+    return answers
 
 
 def _indices(named: list[list[Any]], names: tuple[str, ...], n: int) -> np.ndarray:
     place = {name: j for j, name in enumerate(names)}
     try:
         order = np.array([[place[name] for name in row] for row in named], dtype=np.intp)
-    except (KeyError, ValueError):
+    except (KeyError, TypeError, ValueError):
         raise InvalidInputError("`routes` must name entities of this policy, the same number in each row.") from None
     if order.ndim != 2 or len(order) != n:
         raise InvalidInputError("`routes` must have one order a row.")
+    if (np.diff(np.sort(order, axis=1), axis=1) == 0).any():
+        raise InvalidInputError("`routes` must name each entity once in a row: route again.")
     return order
 
 

@@ -10,9 +10,12 @@ import sys
 import typer
 
 from askwho.cli._commands import app, run
+from askwho.cli._terminal import visible
 from askwho.exceptions import AskwhoError, DivergedError
 
 __all__ = ["app", "main"]
+
+_LONGEST = 1000
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -39,5 +42,7 @@ def status_of(arguments: list[str]) -> int:
 
 
 def _say(message: str, status: int) -> int:
-    typer.echo("askwho: " + " ".join(message.split()), err=True)
+    line = " ".join(message.split())
+    # Names and cells are a stranger's: what a terminal would obey is spelt out, and a page of them is cut short.
+    typer.echo(f"askwho: {visible(line[:_LONGEST])}{'…' if len(line) > _LONGEST else ''}", err=True)
     return status

@@ -16,6 +16,7 @@ from rich.table import Table as RichTable
 from askwho._validation import one_of
 from askwho.cli import _options as o
 from askwho.cli._demo import run_demo
+from askwho.cli._terminal import visible
 from askwho.data import (
     DecisionLog,
     Table,
@@ -29,7 +30,7 @@ from askwho.data import (
 from askwho.evaluation import evaluate as evaluate_policy
 from askwho.exceptions import InvalidInputError
 from askwho.learners import SURROGATE_NAMES, CompSum
-from askwho.persistence import digest, load, save
+from askwho.persistence import digest, load, room_for, save
 from askwho.policy import Policy, fit_policy
 from askwho.report import write_report
 from askwho.reproduce.logs import run_logs
@@ -67,7 +68,8 @@ def check(
     if json_:
         _print_json(asdict(found) | {"usable": found.usable})
     else:
-        _out.print(f"{found.rows} rows; " + ", ".join(f"{k} {v}" for k, v in found.summary.items()), markup=False)
+        held = ", ".join(f"{k} {v}" for k, v in found.summary.items())
+        _out.print(visible(f"{found.rows} rows; {held}"), markup=False)
         if found.entities:
             _table(
                 ["entity", "fee", "asked", "error"],
@@ -76,7 +78,7 @@ def check(
         for problem in found.problems:
             where = f" in {problem.column!r}" if problem.column else ""
             rows = f" (rows {', '.join(map(str, problem.rows))}, ...)" if problem.rows else ""
-            _out.print(f"{problem.severity}{where}: {problem.message}{rows}", markup=False)
+            _out.print(visible(f"{problem.severity}{where}: {problem.message}{rows}"), markup=False)
         if not found.problems:
             _out.print("no problem found")
     if not found.usable:
@@ -115,6 +117,7 @@ def fit(
     json_: o.Json = False,
 ) -> None:
     """Learn a policy from a log."""
+    room_for(out)
     named = None if base in ("auto", "none") else base
     read = read_log(log, o.columns_of(locals()), base=named)
     with _err.status("reading"):
@@ -134,7 +137,7 @@ def fit(
         "rows": len(read),
         "task": read.task,
         "entities": list(policy.panel.names),
-        "base": None if policy.base is None else policy.base.name,
+        "base": _base_of(policy) if policy.base is None else policy.base.name,
         "learner": router.learner_name_,
         "learners": router.trials_,
         "committee": router.committee_,
@@ -152,7 +155,7 @@ def fit(
         markup=False,
     )
     _frontier("held-out rows of the log", router.validated_)
-    _out.print(f"policy in {out}", markup=False)
+    _out.print(visible(f"policy in {out}"), markup=False)
 
 
 @app.command()
@@ -313,7 +316,7 @@ def explain(
     if json_:
         _print_json({**asdict(why), "query": row, "gain_of_one_more": why.gain_of_one_more})
         return
-    _out.print(str(replace(why, query=row)), markup=False, soft_wrap=True)
+    _out.print(visible(str(replace(why, query=row)), keep="\n"), markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -448,7 +451,8 @@ def _summary(summary: dict[str, Any], *, as_json: bool) -> None:
     else:
         for key, value in summary.items():
             _out.print(
-                f"{key.replace('_', ' ')}: {value:.4g}" if isinstance(value, float) else f"{key}: {value}", markup=False
+                visible(f"{key.replace('_', ' ')}: {value:.4g}" if isinstance(value, float) else f"{key}: {value}"),
+                markup=False,
             )
 
 
@@ -457,7 +461,7 @@ def _table(head: list[str], rows: list[list[str]]) -> None:
     for i, name in enumerate(head):
         table.add_column(escape(name), justify="left" if i == 0 else "right")
     for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
+        table.add_row(*(escape(visible(cell)) for cell in row))
     _out.print(table)
 
 

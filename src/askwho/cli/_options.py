@@ -1,7 +1,7 @@
 """What a user types about columns, fees and targets, as the library takes it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -49,13 +49,15 @@ def parse_fees(given: str | None) -> Mapping[str, float] | str | None:
     if given is None:
         return None
     if "=" in given:
-        return {name: _number(fee, name) for name, fee in (_pair(part, "fees") for part in given.split(","))}
+        return _named_fees([_pair(part, "fees") for part in given.split(",")])
     path = Path(given)
     if path.suffix.lower() != ".json":
         return given
     try:
-        fees = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        fees = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
+    except InvalidInputError:
+        raise
+    except (OSError, RecursionError, ValueError):
         raise InvalidInputError(
             f"`fees` must be a JSON file from name to fee, got {given!r}, which cannot be read."
         ) from None
@@ -64,7 +66,7 @@ def parse_fees(given: str | None) -> Mapping[str, float] | str | None:
         raise InvalidInputError(
             f"`fees` must be a JSON object from name to fee, got {type(fees).__name__} in {given!r}."
         )
-    return {str(name): _number(fee, str(name)) for name, fee in fees.items()}
+    return _named_fees(list(fees.items()))
 
 
 def parse_nulls(given: str) -> Nulls | Mapping[str, Nulls]:
@@ -87,6 +89,20 @@ def _pair(part: str, name: str) -> tuple[str, str]:
     if not sign:
         raise InvalidInputError(f"`{name}` must be name=value,..., got {part!r}.")
     return key.strip(), value.strip()
+
+
+def _named_fees(pairs: Sequence[tuple[str, object]]) -> dict[str, float]:
+    return {name: _number(fee, name) for name, fee in _once(pairs).items()}
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The pairs by name; a name that occurs twice is refused, for one of its values would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidInputError(f"`fees` must name each entity once, got {twice!r} more than once.")
+    return found
 
 
 def _number(value: object, name: str) -> float:

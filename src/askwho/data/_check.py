@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from askwho import _validation as check
 from askwho.answers import family, is_null
-from askwho.data._columns import Columns, Resolved, resolve
+from askwho.data._columns import Columns, Resolved, check_cells, resolve
 from askwho.data._log import DecisionLog, log_of, read_logs, task_from, whole_log
 from askwho.data._tables import Table, read_batches, read_table
 from askwho.exceptions import InvalidInputError
@@ -57,6 +58,10 @@ def describe(source: Any, columns: Columns) -> Description:  # noqa: ANN401 - as
             except InvalidInputError as error:
                 return Description(_rows(source), {"columns": list(table)}, problems=[Problem("error", str(error))])
             seen = _Seen(columns, found)
+        try:
+            check_cells(table, columns, seen.found)
+        except InvalidInputError as error:
+            return Description(_rows(source), {"columns": list(table)}, problems=[Problem("error", str(error))])
         seen.add(table)
     if seen is None:
         raise InvalidInputError("`log` must not be empty: there is no row in it.")
@@ -143,6 +148,7 @@ class _Cells:
             numbers[~missing] = np.asarray(kept, dtype=np.float64)
             self.numbers, self.total = self.numbers + len(kept), self.total + float(numbers[~missing].sum())
             self._note("infinite", np.isinf(numbers), start)
+            self._note("enormous", np.isfinite(numbers) & (np.abs(numbers) > check.LARGEST), start)
             self._note("below", numbers < 0, start)
             self._note("outside", (numbers < 0) | (numbers > 1), start)
         if self.same:
@@ -173,6 +179,7 @@ class _Seen:
         named = [*found.features, *found.entities.values(), *found.fees.values()]
         self.cells = {name: _Cells() for name in named}
         self.truth = _Cells()
+        self.copies = set(found.features) if columns.truth is not None else set[str]()
         self.classes: Counter[str] = Counter()
         self.whole, self.countable = True, True
         self.texts: list[np.ndarray] = []
@@ -187,6 +194,8 @@ class _Seen:
             cells.add(table[name], start)
         if self.columns.truth is not None and self.columns.truth in table:
             self._add_truth(self.truth.add(table[self.columns.truth], start))
+            truth = table[self.columns.truth].tolist()
+            self.copies = {name for name in self.copies if table[name].tolist() == truth}
         if self.columns.text is not None:
             self._add_text(table[self.columns.text], start)
         self.rows += len(next(iter(table.values())))
@@ -240,6 +249,11 @@ class _Seen:
                 yield Problem("error", f"holds {cells.kind}: make it one type", name)
             elif count:
                 yield Problem("error", f"{count} infinite values", name, rows)
+            elif cells.cells("enormous")[0]:
+                count, rows = cells.cells("enormous")
+                yield Problem("error", f"{count} values beyond {check.LARGEST:g}: take another unit", name, rows)
+            if name in self.copies:
+                yield Problem("warning", "the same as the truth in every row: is it known before asking?", name)
             if cells.same:
                 yield Problem("warning", "the same value in every row: it tells nothing", name)
 

@@ -1,15 +1,18 @@
 """Which column of a log is what."""
 
 import fnmatch
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from askwho import _validation as check
-from askwho.answers import Nulls
+from askwho.answers import Nulls, family, is_null
 from askwho.exceptions import InvalidInputError
 
 Task = Literal["auto", "classification", "regression"]
+_MOST_LETTERS = 1 << 27
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,10 @@ class Columns:
             raise InvalidInputError("`answers` or `grades` must be given, and not both: what did the entities do?")
         if self.answers is not None and self.truth is None:
             raise InvalidInputError("`truth` must be given with `answers`: nothing else tells right from wrong.")
+        if self.grades is not None and self.truth is not None:
+            raise InvalidInputError(
+                "`truth` must be given with `answers`, got it with `grades`: they say who was right."
+            )
         if self.features is None and self.text is None:
             raise InvalidInputError("`features` or `text` must be given: a decision needs something known beforehand.")
 
@@ -89,12 +96,13 @@ def resolve(columns: Columns, present: Sequence[str], *, asked: bool = True) -> 
         needed = asked or name == "text"
         if wanted is not None and needed and wanted not in present:
             raise InvalidInputError(f"`{name}` must be a column of the log, got {wanted!r}: it has {_some(present)}.")
-    pattern = columns.answers or columns.grades or ""
-    entities = named(pattern, present, "answers" if columns.answers else "grades") if asked else {}
+    what = "grades" if columns.answers is None else "answers"
+    entities = named(getattr(columns, what), present, what) if asked else {}
     features = tuple(named(columns.features, present, "features").values()) if columns.features else ()
     for forbidden in (columns.truth, *entities.values()):
-        if forbidden in features:
-            raise InvalidInputError(f"`features` must be known before asking, got {forbidden!r}, which is not.")
+        if forbidden is not None and forbidden in (*features, columns.text):
+            name = "features" if forbidden in features else "text"
+            raise InvalidInputError(f"`{name}` must be known before asking, got {forbidden!r}, which is not.")
     fees: dict[str, str] = {}
     if isinstance(columns.fees, str) and asked:
         fees = named(columns.fees, present, "fees")
@@ -121,6 +129,48 @@ def named(pattern: str, present: Sequence[str], what: str, *, optional: bool = F
                 raise InvalidInputError(f"`{what}` must name each entity once, got {name!r} from two columns.")
             found[name] = column
     return found
+
+
+def check_cells(table: Mapping[str, np.ndarray], columns: Columns, found: Resolved) -> None:
+    """Raise where a column that is used holds lists, structures, bytes, or texts too long to be compared."""
+    for name in (columns.truth, columns.groups, *found.features, *found.entities.values()):
+        if name is not None:
+            single_values(table[name], name)
+            _short(table[name], name)
+    if columns.groups is not None:
+        groups = table[columns.groups]
+        if is_null(groups).any() or " and " in family(groups):
+            raise InvalidInputError(
+                f"`groups` must be one type and never empty, got {columns.groups!r}, which is not: fill its cells."
+            )
+    for name in (columns.text, *found.info.values(), *found.fees.values()):
+        if name is not None:
+            single_values(table[name], name)
+
+
+def single_values(values: np.ndarray, name: str) -> None:
+    """Raise where a column holds lists, structures or bytes in place of numbers, texts or dates."""
+    if values.dtype.kind != "O" and values.ndim == 1:
+        return
+    for kind in {type(value) for value in values.tolist()}:
+        if issubclass(kind, bytes | bytearray):
+            raise InvalidInputError(f"`{name}` must hold numbers, texts or dates, got bytes: save texts as UTF-8.")
+        if issubclass(kind, np.ndarray | Mapping) or (issubclass(kind, Collection) and not issubclass(kind, str)):
+            word = "a structure" if issubclass(kind, Mapping) else "a list"
+            raise InvalidInputError(
+                f"`{name}` must hold numbers, texts or dates, got {word} in a cell: make columns of what is in it."
+            )
+
+
+def _short(values: np.ndarray, name: str) -> None:
+    """Raise where equal room for all of a column's texts, which comparing them takes, would fill the memory."""
+    if values.dtype.kind != "O":
+        return
+    longest = max((len(value) for value in values.tolist() if isinstance(value, str)), default=0)
+    if longest * len(values) > _MOST_LETTERS:
+        raise InvalidInputError(
+            f"`{name}` must hold short texts, got one of {longest} letters: shorten it, or name the column as `text`."
+        )
 
 
 def _some(present: Sequence[str], most: int = 12) -> str:

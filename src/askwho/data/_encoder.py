@@ -65,9 +65,7 @@ class FeatureEncoder:
             if not len(kept):
                 raise InvalidInputError(f"`features` must hold values, got only empty cells in {name!r}.")
             if family(kept) == "numbers":
-                cells = check.numeric(kept, name)
-                if np.isinf(cells).any():
-                    raise InvalidInputError(f"`features` must be finite, got an infinite value in {name!r}.")
+                cells = _finite(kept, name)
                 numbers[name] = float(np.median(cells))
                 if missing.any():
                     flagged.append(name)
@@ -93,9 +91,7 @@ class FeatureEncoder:
             raise InvalidInputError(f"`queries` must have the columns that the log had, missing: {absent}.")
         blocks: list[np.ndarray] = []
         for name, median in self.numbers.items():
-            values = check.numeric(known[name], name)
-            if np.isinf(values).any():
-                raise InvalidInputError(f"`features` must be finite, got an infinite value in {name!r}.")
+            values = _finite(known[name], name)
             missing = np.isnan(values)
             blocks.append(np.where(missing, median, values)[:, None])
             if name in self.flagged:
@@ -139,4 +135,13 @@ class FeatureEncoder:
             texts.check()
         elif plain["text"] is not None:
             texts = TextEncoder(arrays["text_idf"], arrays["text_components"])
-        return cls(dict(plain["numbers"]), tuple(plain["flagged"]), dict(plain["categories"]), plain["text"], texts)
+        numbers = {str(name): float(median) for name, median in plain["numbers"].items()}
+        return cls(numbers, tuple(plain["flagged"]), dict(plain["categories"]), plain["text"], texts)
+
+
+def _finite(values: np.ndarray, name: str) -> np.ndarray:
+    """Numbers that a float32 can hold; NaN where a cell is empty."""
+    cells = check.numeric(values, name)
+    if np.isinf(cells).any():
+        raise InvalidInputError(f"`features` must be finite, got an infinite value in {name!r}.")
+    return check.bounded(cells, name)

@@ -13,7 +13,7 @@ from askwho import _validation as check
 from askwho._types import FloatTable
 from askwho.answers import Answers, family
 from askwho.costs import errors_from_grades, task_errors, truth_column
-from askwho.data._columns import Columns, resolve
+from askwho.data._columns import Columns, check_cells, resolve
 from askwho.data._tables import Table, read_batches, read_table
 from askwho.exceptions import InvalidInputError
 from askwho.panel import Entity, Panel
@@ -119,6 +119,7 @@ def log_of(
         usual: each entity's fee where a query does not tell it; its mean in the table, unless said.
     """
     found = resolve(columns, list(table))
+    check_cells(table, columns, found)
     names = list(found.entities)
     n = len(next(iter(table.values())))
     fees = _fees(columns, found.fees, table, names, n, usual)
@@ -136,10 +137,11 @@ def log_of(
         truth = truth_column(table[str(columns.truth)], answers, panel)
         task = task_of(truth, columns)
         errors = task_errors(answers, truth, panel=panel, error="zero-one" if task == "classification" else "squared")
+    check.bounded(errors, "errors")
     info = np.full(errors.shape, np.nan)
     for name, column in found.info.items():
         if name in names:
-            info[:, names.index(name)] = check.numeric(table[column], column)
+            info[:, names.index(name)] = check.finite_or_nan(table[column], column)
     return DecisionLog(columns, panel, task, known, answers, truth, errors, fees, groups, info)
 
 
@@ -196,7 +198,7 @@ def _fees(
         if unknown or missing:
             raise InvalidInputError(f"`fees` must name every entity ({names}), got {sorted(columns.fees)}.")
         row = np.array([check.finite_number(columns.fees[name], f"fee of {name}", minimum=0.0) for name in names])
-        return np.broadcast_to(row, (n, len(names)))
+        return np.broadcast_to(check.bounded(row, "fees"), (n, len(names)))
     if by_query:
         fees = np.column_stack([check.numeric(table[by_query[name]], by_query[name]) for name in names])
         # An entity that was not asked charged nothing: what it would have is filled in with its mean.
@@ -204,7 +206,7 @@ def _fees(
             raise InvalidInputError("`fees` must hold a fee of every entity at least once, got an empty column.")
         mean = np.nanmean(fees, axis=0) if usual is None else np.array([usual[name] for name in names])
         fees = np.where(np.isnan(fees), mean, fees)
-        return check.nonnegative(check.table(fees, "fees"), "fees")
+        return check.bounded(check.nonnegative(check.table(fees, "fees"), "fees"), "fees")
     return np.zeros((n, len(names)))
 
 

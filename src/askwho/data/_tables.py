@@ -28,7 +28,9 @@ Table = dict[str, np.ndarray]
 def read_table(source: Any) -> Table:  # noqa: ANN401 - a path, a mapping, or a data frame of any library
     """Return the columns of a Parquet or CSV file, a data frame or a mapping, each of shape (rows,)."""
     if isinstance(source, str | Path):
-        return _from_arrow(_read_file(Path(source)))
+        path = Path(source)
+        with _reading(path):
+            return _from_arrow(_read_file(path))
     if isinstance(source, pa.Table):
         return _from_arrow(source)
     if isinstance(source, Mapping):
@@ -132,13 +134,14 @@ def _of_one_length(table: Table) -> Table:
     return table
 
 
-def write_table(path: Path, table: Mapping[str, Any]) -> None:
+def write_table(path: str | Path, table: Mapping[str, Any]) -> None:
     """Write columns to a Parquet or CSV file, by its ending, whole or not at all; lists become JSON text in CSV."""
     write_batches(path, [table])
 
 
-def write_batches(path: Path, tables: Iterable[Mapping[str, Any]]) -> None:
+def write_batches(path: str | Path, tables: Iterable[Mapping[str, Any]]) -> None:
     """Write columns batch by batch, so that a table larger than memory can be written; whole or not at all."""
+    path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in (".parquet", ".csv"):
         raise InvalidInputError(f"`out` must end in .parquet or .csv, got {str(path)!r}.")
@@ -196,6 +199,9 @@ def _has_null(kind: pa.DataType) -> bool:
 def lists(values: np.ndarray, name: str) -> list[list[Any]]:
     """Return a column of lists, read from Parquet or from JSON text in CSV."""
     try:
-        return [json.loads(v) if isinstance(v, str) else list(v) for v in values.tolist()]
-    except (TypeError, ValueError):
-        raise InvalidInputError(f"`{name}` must be a column of lists, as `askwho route` writes it.") from None
+        found = [json.loads(v) if isinstance(v, str) else list(v) for v in values.tolist()]
+    except (RecursionError, TypeError, ValueError):
+        found = [None]
+    if not all(isinstance(row, list) for row in found):
+        raise InvalidInputError(f"`{name}` must be a column of lists, as `askwho route` writes it.")
+    return found

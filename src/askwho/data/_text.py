@@ -37,7 +37,9 @@ class TextEncoder:
         idf = np.log((1 + counts.shape[0]) / (1 + seen)) + 1
         weighed = _weigh(counts, idf)
         kept = max(1, min(dimensions, min(weighed.shape) - 1))
-        svd: Any = TruncatedSVD(kept, random_state=random_state).fit(weighed)
+        # Texts that are all the same have no variance to share out; the shares are not used.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            svd: Any = TruncatedSVD(kept, random_state=random_state).fit(weighed)
         return cls(idf.astype(np.float32), svd.components_.astype(np.float32))
 
     def transform(self, texts: Sequence[str]) -> Float[np.ndarray, "n e"]:

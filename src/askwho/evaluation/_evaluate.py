@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from askwho import _validation as check
 from askwho.data import DecisionLog
 from askwho.evaluation import _settings as settings
 from askwho.evaluation._points import Resamples, Tally, hulls, interval
@@ -37,6 +38,7 @@ def evaluate(
         `task`, `n`, `entities`, `baselines`, `fixed_k`, `adaptive`, `sequential`, `headline`, `scored_share`. `error`
         is what a deployed committee gets (RMSE for regression); what needs the truth is named `needs_truth_*`.
     """
+    check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     outside = [entity.name for entity in policy.panel.entities][1 if policy.base is not None else 0 :]
     found: dict[str, list[Tally]] = {}
     n = 0

@@ -1,0 +1,202 @@
+"""Whatever bytes or cells come, only the package's own errors come out."""
+
+import contextlib
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from askwho import AskwhoError
+from askwho.cli._options import parse_fees
+from askwho.data import Columns, describe, read_batches, read_log, read_table
+from askwho.persistence import load
+from askwho.routes import combine_routes, make_routes
+from tests.hardening.commands import log
+
+COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("fuzz")
+
+
+@pytest.fixture(scope="module")
+def policy(place):
+    return load(place.policy)
+
+
+def only_ours(call, *arguments, **options):
+    """Call; our own errors are an answer too."""
+    with contextlib.suppress(AskwhoError):
+        return call(*arguments, **options)
+
+
+def read_all(path):
+    only_ours(read_table, path)
+    only_ours(lambda: list(read_batches(path)))
+    only_ours(describe, path, COLUMNS)
+    only_ours(read_log, path, COLUMNS)
+
+
+TEXTISH = st.text(
+    st.one_of(st.sampled_from(',"\n\r\t\0;\ufeff=-0123456789.eE'), st.characters(codec="utf-8")), max_size=200
+)
+
+
+@given(data=st.one_of(st.binary(max_size=300), TEXTISH.map(str.encode)))
+@settings(max_examples=150)
+@example(data=b"\xef\xbb\xbf")
+@example(data=b'"')
+@example(data=b"truth,answer_a,x_0\n1,1,1e999\n")
+@example(data=b"truth,answer_a,x_0\n" + b"9" * 400 + b",1,1\n")
+def test_bytes_as_csv(data, folder):
+    path = folder / "any.csv"
+    path.write_bytes(data)
+    read_all(path)
+
+
+CELLS = st.sampled_from(
+    ["", "cat", "dog", "1", "0", "-1", "1.5", "nan", "inf", "1e400", "true", "2020-01-01", "\0", "é"]
+)
+
+
+@given(rows=st.lists(st.tuples(CELLS, CELLS, CELLS, CELLS), max_size=12), latin=st.booleans())
+@settings(max_examples=150)
+def test_cells_as_csv(rows, latin, folder):
+    text = "\n".join(["truth,answer_a,answer_b,x_0", *map(",".join, rows)])
+    (folder / "cells.csv").write_bytes(text.encode("latin-1" if latin else "utf-8"))
+    read_all(folder / "cells.csv")
+
+
+@given(data=st.one_of(st.binary(max_size=300), st.binary(max_size=100).map(lambda b: b"PAR1" + b + b"PAR1")))
+@settings(max_examples=100)
+def test_bytes_as_parquet(data, folder):
+    (folder / "any.parquet").write_bytes(data)
+    read_all(folder / "any.parquet")
+
+
+@given(places=st.lists(st.tuples(st.floats(0, 1), st.integers(1, 255)), min_size=1, max_size=8))
+@settings(max_examples=60)
+def test_parquet_with_bytes_changed(places, folder):
+    whole = folder / "whole.parquet"
+    if not whole.exists():
+        pa.parquet.write_table(pa.table({n: list(v) for n, v in log(12).items() if n != "kind"}), whole)
+    data = bytearray(whole.read_bytes())
+    for place, change in places:
+        data[int(place * (len(data) - 1))] ^= change
+    (folder / "changed.parquet").write_bytes(bytes(data))
+    read_all(folder / "changed.parquet")
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8)),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=6), inner, max_size=3)),
+    max_leaves=8,
+)
+
+
+@given(data=st.one_of(st.binary(max_size=100), TEXTISH.map(str.encode), JSON.map(lambda v: json.dumps(v).encode())))
+@settings(max_examples=200)
+@example(data=b'{"fees": {"a": 1}}')
+@example(data=b'{"a": 1e999}')
+def test_bytes_as_fees(data, folder):
+    path = folder / "any.json"
+    path.write_bytes(data)
+    fees = only_ours(parse_fees, str(path))
+    assert fees is None or all(isinstance(fee, float) for fee in fees.values())
+
+
+@given(given_fees=st.text(max_size=40))
+@settings(max_examples=100)
+def test_text_as_fees(given_fees):
+    assume("\0" not in given_fees)
+    only_ours(parse_fees, given_fees)
+
+
+@given(data=st.one_of(st.binary(max_size=100), JSON.map(lambda v: json.dumps(v).encode())))
+@settings(max_examples=150)
+def test_bytes_as_a_manifest(data, folder):
+    place = folder / "artefact"
+    place.mkdir(exist_ok=True)
+    (place / "manifest.json").write_bytes(data)
+    with pytest.raises(AskwhoError):
+        load(place)
+
+
+ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.integers(),
+    st.floats(),
+    st.sampled_from(["", "cat", "dog", "\0", "[bold]", "=1+1", "NaN"]),
+    st.text(max_size=5),
+    st.binary(max_size=3),
+    st.lists(st.integers(0, 3), max_size=2),
+    st.dates(),
+    st.datetimes(),
+    st.times(),
+    st.decimals(allow_nan=True),
+    st.complex_numbers(max_magnitude=9),
+    st.dictionaries(st.text(max_size=2), st.integers(), max_size=2),
+)
+ALIKE = st.sampled_from(
+    [st.integers(), st.floats(), st.text(max_size=3), st.booleans(), st.dates(), st.sampled_from("ab")]
+)
+
+
+def column_of(size):
+    odd = st.lists(ODD, min_size=size, max_size=size)
+    alike = ALIKE.flatmap(lambda kind: st.lists(st.one_of(st.none(), kind), min_size=size, max_size=size))
+    return st.one_of(odd, alike)
+
+
+@st.composite
+def tables(draw, names=("truth", "answer_a", "answer_b", "x_0", "x_1")):
+    size = draw(st.integers(0, 6))
+    return {name: draw(column_of(size)) for name in names}
+
+
+@given(table=tables(), task=st.sampled_from(["auto", "classification", "regression"]), arrays=st.booleans())
+@settings(max_examples=400)
+def test_odd_tables_as_logs(table, task, arrays):
+    columns = Columns(truth="truth", answers="answer_*", features="x_*", task=task)
+    if arrays:
+        table = {name: np.array([*values, None], dtype=object)[:-1] for name, values in table.items()}
+    found = only_ours(describe, table, columns)
+    if only_ours(read_log, table, columns) is not None:
+        assert found is None or found.rows == len(table["truth"])
+
+
+@given(table=tables(("grade_a", "grade_b", "x_0", "fee_a", "fee_b", "g", "t")))
+@settings(max_examples=200)
+def test_odd_tables_of_grades_and_fees(table):
+    columns = Columns(grades="grade_*", features="x_*", fees="fee_*", groups="g", text="t")
+    only_ours(describe, table, columns)
+    only_ours(read_log, table, columns)
+
+
+@given(table=tables(("x_0", "x_1", "x_2")), k=st.integers(-1, 5))
+@settings(max_examples=200)
+def test_odd_tables_as_queries(table, k, policy):
+    known = only_ours(read_table, table)
+    if known is not None:
+        made = only_ours(make_routes, policy, known, k=k)
+        assert made is None or len(made["k"]) == len(table["x_0"])
+
+
+@given(changes=st.dictionaries(st.sampled_from(["order", "k", "expected_errors", "base_answer"]), ODD, max_size=2))
+@settings(max_examples=150)
+def test_odd_cells_in_routes(changes, policy, place):
+    routes, came = read_table(place.routes), read_table(place.new)
+    for name, value in changes.items():
+        cells = np.empty(len(routes[name]), dtype=object)
+        cells[:] = routes[name].tolist()
+        cells[0] = value
+        routes[name] = cells
+    only_ours(combine_routes, policy, routes, came)
