@@ -14,21 +14,23 @@ endif
 export OMP_WAIT_POLICY ?= PASSIVE
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test coverage check docs bench bench-logs clean
+.PHONY: demo test coverage forget check docs bench bench-logs clean
 
 demo: $(VENV)/ready
 	$(BIN)/askwho demo
 
 test: check
-	$(BIN)/pytest -n $(JOBS) --jaxtyping-packages=askwho,tests.check --ignore=tests/messages --ignore=tests/cli \
+	$(BIN)/pytest -n $(JOBS) $(COVER) --jaxtyping-packages=askwho,tests.check --ignore=tests/messages --ignore=tests/cli \
 		--ignore=tests/hardening
-	$(BIN)/pytest -n $(JOBS) tests/messages tests/cli tests/hardening
+	$(BIN)/pytest -n $(JOBS) $(COVER) tests/messages tests/cli tests/hardening
 
 # The same tests, and which lines they reach, the least covered modules first; subprocesses are not counted.
-coverage: $(VENV)/ready
-	$(BIN)/pytest -n $(JOBS) --cov --cov-report= --jaxtyping-packages=askwho,tests.check --ignore=tests/messages --ignore=tests/cli
-	$(BIN)/pytest -n $(JOBS) --cov --cov-append --cov-report= tests/messages tests/cli
+coverage: COVER := --cov --cov-append --cov-report=
+coverage: forget test
 	$(BIN)/coverage report --sort=cover --precision=1 --fail-under=90
+
+forget: $(VENV)/ready
+	$(BIN)/coverage erase
 
 check: $(VENV)/ready
 	$(BIN)/ruff format --check --quiet .
