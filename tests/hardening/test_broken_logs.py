@@ -532,7 +532,6 @@ def test_hostile_strings_on_a_terminal(hostile, tmp_path, capsys):
     capsys.readouterr()
     path, policy = folder / "log.parquet", folder / "policy"
     assert run("check", path, *columns) == 0
-    assert run("fit", path, *columns, *QUICK, "--base", "none", "--out", tmp_path / "policy") == 0
     assert run("evaluate", policy, path) == 0
     assert run("explain", policy, path, "--k", 2) == 0
     assert run("route", policy, path, "--k", 2, "--out", tmp_path / "routes.csv") == 0

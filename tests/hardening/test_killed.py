@@ -16,7 +16,7 @@ from tests.hardening.commands import COLUMNS, QUICK, everything, log, parquet, r
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="runs are killed in forks")
 ROOT = Path(__file__).parents[2]
-TIMES = {"fit": 4, "route": 9, "route csv": 5, "combine": 5, "report": 3}
+TIMES = {"fit": 3, "route": 7, "route csv": 4, "combine": 4, "report": 2}
 JOBS = [f"{name} {start}" for name in TIMES for start in ("over an old one", "into nothing")]
 
 
@@ -54,7 +54,7 @@ def killed(place, tmp_path_factory):
             "words": words,
             "start": str(start),
             "place": str(top / job),
-            "times": 2 if job == "report into nothing" else TIMES[name],
+            "times": TIMES[name],
         }
     (top / "plan.json").write_text(json.dumps(plan))
     ran = subprocess.run(

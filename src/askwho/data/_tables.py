@@ -48,7 +48,10 @@ def read_table(source: Any) -> Table:  # noqa: ANN401 - a path, a mapping, or a 
 
 
 def read_batches(path: Path, *, rows: int | None = None) -> Iterator[Table]:
-    """Yield the columns of a file a batch at a time, so that any file fits into memory; all but the last of `rows`."""
+    """Yield the columns of a file a batch at a time, each of shape (rows,), so that any file fits into memory.
+
+    All batches but the last have `rows` rows.
+    """
     rows = BATCH if rows is None else rows
     with _reading(path):
         left: list[pa.Table] = []
