@@ -123,13 +123,14 @@ def _each(frontiers: Sequence[Frontier], figure: Callable[[Frontier, int], float
 
 def figures_of(tally: Tally) -> dict[str, Any]:
     """Return what a setting gets and pays in the mean, with intervals, after its labels."""
-    told = {name: total / count if count else float("nan") for name, (total, count) in tally.means.items()}
+    told: dict[str, float | None] = dict.fromkeys(tally.means)
+    for name, (total, count) in tally.means.items():
+        if count:
+            mean = np.array([total / count])
+            told[name] = float((tally.shown(mean) if name.startswith("needs_truth") else mean)[0])
     return {
         **tally.labels,
-        **{
-            name: float(tally.shown(np.array(mean))) if name.startswith("needs_truth") else mean
-            for name, mean in told.items()
-        },
+        **told,
         **_both("error", tally.shown(tally.loss)),
         **_both("mean_fee", tally.fee),
     }
