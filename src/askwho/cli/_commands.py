@@ -450,10 +450,8 @@ def _summary(summary: dict[str, Any], *, as_json: bool) -> None:
         _print_json(summary)
     else:
         for key, value in summary.items():
-            _out.print(
-                visible(f"{key.replace('_', ' ')}: {value:.4g}" if isinstance(value, float) else f"{key}: {value}"),
-                markup=False,
-            )
+            shown = f"{value:.4g}" if isinstance(value, float) else value
+            _out.print(visible(f"{key.replace('_', ' ')}: {shown}"), markup=False)
 
 
 def _table(head: list[str], rows: list[list[str]]) -> None:

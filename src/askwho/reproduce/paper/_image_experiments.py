@@ -70,6 +70,17 @@ _BEST_RATES = {f"shift {shift}, best rate": Arm(shift, rates=_RATES) for shift i
 _LONG = Training(epochs=200, batch=2048, rate=1e-3, compiled=True)
 _HEAD = Training(epochs=10, batch=128, rate=1e-3, weight_decay=1e-5)
 
+_PEOPLE = Experiment(
+    "cifar10-people",
+    "cifar10",
+    one_stage=True,
+    pool="people",
+    fees=FEES_OF_FIVE[:3],
+    training=replace(_LONG, epochs=60),
+    cardinality=_HEAD,
+    arms={"one stage": Arm(moved=True)},
+)
+
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
@@ -113,26 +124,8 @@ EXPERIMENTS = {
             cardinality=replace(_HEAD, epochs=15),
             arms={**_SHIFTS, **_BEST_RATES},
         ),
-        Experiment(
-            "cifar10-people",
-            "cifar10",
-            one_stage=True,
-            pool="people",
-            fees=FEES_OF_FIVE[:3],
-            training=replace(_LONG, epochs=60),
-            cardinality=_HEAD,
-            arms={"one stage": Arm(moved=True)},
-        ),
-        Experiment(
-            "cifar10-people-two-stage",
-            "cifar10",
-            one_stage=False,
-            pool="people",
-            fees=FEES_OF_FIVE[:3],
-            training=replace(_LONG, epochs=60),
-            cardinality=_HEAD,
-            arms={"two stages": Arm(moved=True)},
-        ),
+        _PEOPLE,
+        replace(_PEOPLE, name="cifar10-people-two-stage", one_stage=False, arms={"two stages": Arm(moved=True)}),
     )
 }
 """By name. The schedule is a cosine where the paper says so, and constant where it names none."""
