@@ -20,13 +20,20 @@ _LONGEST = 1000
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit status."""
-    sys.exit(status_of(sys.argv[1:] if arguments is None else arguments))
+    status = status_of(sys.argv[1:] if arguments is None else arguments)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # That it could not be printed has been said; at the exit Python would try once more, and say it its own way.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status)
 
 
 def status_of(arguments: list[str]) -> int:
     """Run one command; return 0, 1 where it failed, or 2 for bad input, after one clear line."""
     try:
         run(arguments)
+        sys.stdout.flush()
     except AskwhoError as error:
         return _say(str(error), 1 if isinstance(error, DivergedError) else 2)
     except typer.TyperException as error:
@@ -37,7 +44,8 @@ def status_of(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _say("stopped", 1)
     except OSError as error:
-        return _say(f"{error.strerror or type(error).__name__}: {error.filename or ''}", 2)
+        gone = isinstance(error, BrokenPipeError)  # a reader that has gone, as `head` does, is no news
+        return 1 if gone else _say(f"{error.strerror or type(error).__name__}: {error.filename or ''}", 2)
     return 0
 
 
