@@ -68,6 +68,16 @@ def whole_number(value: int, name: str, *, minimum: int, maximum: int | None = N
     return int(value)
 
 
+def once(pairs: Sequence[tuple[str, Any]], name: str) -> dict[str, Any]:
+    """Return the pairs by key, raising where a key occurs twice: one of its values would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise InvalidInputError(f"`{name}` must name each once, got {twice!r} more than once.")
+    return found
+
+
 def table(
     values: Any,  # noqa: ANN401
     name: str,

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 
+from askwho._validation import once
 from askwho.answers import Nulls
 from askwho.data import Columns
 from askwho.exceptions import InvalidInputError
@@ -54,7 +56,7 @@ def parse_fees(given: str | None) -> Mapping[str, float] | str | None:
     if path.suffix.lower() != ".json":
         return given
     try:
-        fees = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
+        fees = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=partial(once, name="fees"))
     except InvalidInputError:
         raise
     except (OSError, RecursionError, ValueError):
@@ -92,17 +94,7 @@ def _pair(part: str, name: str) -> tuple[str, str]:
 
 
 def _named_fees(pairs: Sequence[tuple[str, object]]) -> dict[str, float]:
-    return {name: _number(fee, name) for name, fee in _once(pairs).items()}
-
-
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """The pairs by name; a name that occurs twice is refused, for one of its values would be lost."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidInputError(f"`fees` must name each entity once, got {twice!r} more than once.")
-    return found
+    return {name: _number(fee, name) for name, fee in once(pairs, "fees").items()}
 
 
 def _number(value: object, name: str) -> float:

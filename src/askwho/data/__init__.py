@@ -6,7 +6,7 @@ from askwho.data._encoder import FeatureEncoder
 from askwho.data._log import DecisionLog, read_log, read_logs
 from askwho.data._minilm import SentenceEncoder
 from askwho.data._tables import Table, lists, read_batches, read_table, write_batches, write_table
-from askwho.data._text import TextEncoder
+from askwho.data._text import TextEncoder, fingerprints
 
 __all__ = [
     "Columns",
@@ -19,6 +19,7 @@ __all__ = [
     "Table",
     "TextEncoder",
     "describe",
+    "fingerprints",
     "lists",
     "named",
     "read_batches",

@@ -1,6 +1,5 @@
 """A look at a log before anything is trained: what is in it, and every problem, by row and column."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ from askwho.answers import family, is_null
 from askwho.data._columns import Columns, Resolved, check_cells, resolve
 from askwho.data._log import DecisionLog, log_of, read_logs, task_from, whole_log
 from askwho.data._tables import Table, read_batches, read_table
+from askwho.data._text import fingerprints
 from askwho.exceptions import InvalidInputError
 
 _SHOWN = 5
@@ -219,8 +219,7 @@ class _Seen:
         blank = [start + i for i, text in enumerate(texts) if not text.strip()]
         self.blanks += len(blank)
         self.blank += blank[: _SHOWN - len(self.blank)]
-        digests = [hashlib.blake2b(t.encode("utf-8", "surrogatepass"), digest_size=8).digest() for t in texts]
-        self.texts.append(np.frombuffer(b"".join(digests), dtype=np.uint64))
+        self.texts.append(fingerprints(texts))
 
     def task(self) -> Literal["classification", "regression"]:
         """What the truth is, told from all of it."""

@@ -1,11 +1,12 @@
 """A text encoder that needs no download: hashed words and characters, weighed, and pressed into a few dimensions."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, UInt64
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -46,6 +47,12 @@ class TextEncoder:
         """Return the encoded texts, shape (n, dimensions + 4): directions, then length and make-up."""
         dense = np.asarray(_weigh(_counts(texts), self.idf) @ self.components.T)
         return np.hstack([dense, _shape_of(texts)]).astype(np.float32)
+
+
+def fingerprints(texts: Sequence[str]) -> UInt64[np.ndarray, " n"]:
+    """Return a number for each text, shape (n,), the same in every run and every batch."""
+    digests = [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
+    return np.frombuffer(b"".join(digests), dtype=np.uint64)
 
 
 def _counts(texts: Sequence[str]) -> Any:  # noqa: ANN401 - a sparse matrix

@@ -8,7 +8,7 @@ import numpy as np
 from askwho import _validation as check
 from askwho.data import DecisionLog
 from askwho.evaluation import _settings as settings
-from askwho.evaluation._points import Resamples, Tally, hulls, interval
+from askwho.evaluation._points import Resamples, Tally, hulls, interval, ratio
 from askwho.exceptions import InvalidInputError
 from askwho.frontier import Frontier
 from askwho.policy import Policy
@@ -105,16 +105,12 @@ def headline(tallies: Sequence[Tally], single: Tally) -> dict[str, Any]:
         **_both("best_single_error", shown(loss)),
         **_both("best_single_fee", fee),
         **_both("fee_to_match_best_single", match),
-        **_both("fee_saved", 1 - _ratio(match, fee)),
+        **_both("fee_saved", 1 - ratio(match, fee)),
         **_both("error_at_best_single_fee", shown(at_fee)),
-        **_both("error_saved", 1 - _ratio(shown(at_fee), shown(loss))),
+        **_both("error_saved", 1 - ratio(shown(at_fee), shown(loss))),
         **_both("best_error", shown(_each(frontiers, lambda f, _: float(f.errors[-1])))),
         **_both("best_error_fee", _each(frontiers, lambda f, _: float(f.fees[-1]))),
     }
-
-
-def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    return np.divide(above, below, out=np.full(below.shape, np.nan), where=below > 0)
 
 
 def _each(frontiers: Sequence[Frontier], figure: Callable[[Frontier, int], float]) -> np.ndarray:

@@ -1,6 +1,5 @@
 """Settings of a policy or a rival as points: what each query's decision got, and what it paid; and their sums."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -8,6 +7,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float, Shaped, UInt64
 
+from askwho.data import fingerprints
 from askwho.frontier import Frontier
 
 Task = Literal["classification", "regression"]
@@ -67,16 +67,16 @@ class Tally:
     @property
     def loss(self) -> Float[np.ndarray, " b"]:
         """Mean errors, shape (draws + 1,); NaN where no row can be scored."""
-        return _ratio(self.losses, self.scored)
+        return ratio(self.losses, self.scored)
 
     @property
     def fee(self) -> Float[np.ndarray, " b"]:
         """Mean fees, shape (draws + 1,)."""
-        return _ratio(self.fees, self.scored)
+        return ratio(self.fees, self.scored)
 
     def shown(self, loss: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Return a mean loss as it is shown, of the same shape: its root for regression."""
-        return np.sqrt(loss) if self.task == "regression" else loss
+        return _shown(loss, self.task)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,11 +129,11 @@ class Resamples:
     def error(self, errors: Float[np.ndarray, "n s"]) -> Float[np.ndarray, "b s"]:
         """Return the error of each setting in each resample, shape (draws + 1, settings), over scorable rows."""
         scored = ~np.isnan(errors)
-        return self.shown(_ratio(self.weights @ np.where(scored, errors, 0.0), self.weights @ scored))
+        return self.shown(ratio(self.weights @ np.where(scored, errors, 0.0), self.weights @ scored))
 
     def shown(self, loss: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Return a mean loss as it is shown, of the same shape: its root for regression."""
-        return np.sqrt(loss) if self.task == "regression" else loss
+        return _shown(loss, self.task)
 
 
 def table_of(points: Sequence[Point]) -> tuple[np.ndarray, np.ndarray]:
@@ -160,7 +160,12 @@ def interval(values: np.ndarray) -> list[float]:
     return [float(q) for q in np.quantile(known, [0.025, 0.975])] if known.size else [float("nan")] * 2
 
 
-def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+def _shown(loss: np.ndarray, task: Task) -> np.ndarray:
+    return np.sqrt(loss) if task == "regression" else loss
+
+
+def ratio(above: Float[np.ndarray, "..."], below: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+    """Return one by the other, of the same shape; NaN where there is nothing to divide by."""
     return np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
 
 
@@ -169,8 +174,7 @@ def _keys(groups: np.ndarray) -> UInt64[np.ndarray, " n"]:
     if groups.dtype.kind in "iu":
         return groups.astype(np.uint64)
     names, place = np.unique(groups.astype(str), return_inverse=True)
-    digests = [hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest() for name in names]
-    return np.frombuffer(b"".join(digests), dtype=np.uint64)[place.reshape(-1)]
+    return fingerprints(names.tolist())[place.reshape(-1)]
 
 
 def _mixed(values: UInt64[np.ndarray, "..."]) -> UInt64[np.ndarray, "..."]:

@@ -11,6 +11,7 @@ import platform
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
+from askwho import _validation as check
 from askwho._files import write_atomically
 from askwho.data import Columns, FeatureEncoder
 from askwho.exceptions import AskwhoError, InvalidInputError
@@ -296,7 +298,7 @@ def _read_manifest(place: Path) -> dict[str, Any]:
     if not path.is_file():
         raise InvalidInputError(f"`folder` must hold an artefact, got {str(place)!r}: there is no {_MANIFEST} in it.")
     try:
-        manifest = json.loads(path.read_bytes(), object_pairs_hook=_once)
+        manifest = json.loads(path.read_bytes(), object_pairs_hook=partial(check.once, name="manifest"))
     except (ValueError, OSError, RecursionError):
         raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: its {_MANIFEST} is no JSON.") from None
     if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
@@ -324,14 +326,6 @@ def _read_file(place: Path, entry: Mapping[str, str]) -> bytes:
     if hashlib.sha256(data).hexdigest() != entry["sha256"]:
         raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: {name} does not match its checksum.")
     return data
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The pairs by name; a name that occurs twice has no one meaning."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return found
 
 
 def _checksum(manifest: Mapping[str, Any]) -> str:
