@@ -62,7 +62,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, help="where to write the JSON; printed alone if left out")
     parser.add_argument("--data", type=Path, default=os.environ.get("ASKWHO_DATA"))
-    parser.add_argument("--seeds", type=int, default=4, help="of California; digits, which is small, gets ten times")
+    parser.add_argument("--seeds", type=int, default=4, help="of California")
+    parser.add_argument("--digits-seeds", type=int, default=100, help="of digits, which is small")
     parser.add_argument("--workers", type=int, default=1, help="seeds at a time, each in a process of its own")
     arguments = parser.parse_args()
     results: dict[str, Any] = {}
@@ -70,7 +71,7 @@ def main() -> None:
         if arguments.data is not None:
             of_seed = partial(california_task, Path(arguments.data))
             results["california"] = study(workers.map(partial(one_seed, of_seed), range(arguments.seeds)))
-        results["digits"] = study(workers.map(partial(one_seed, digits_task), range(10 * arguments.seeds)))
+        results["digits"] = study(workers.map(partial(one_seed, digits_task), range(arguments.digits_seeds)))
     importlib.import_module("torch")  # so that the provenance names the GPU that the seeds' processes used
     results["provenance"] = provenance(seed=0, libraries=("numpy", "torch", "scikit-learn"))
     write_down(results, arguments.out)
