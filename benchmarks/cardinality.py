@@ -66,12 +66,13 @@ def main() -> None:
     parser.add_argument("--digits-seeds", type=int, default=100, help="of digits, which is small")
     parser.add_argument("--workers", type=int, default=1, help="seeds at a time, each in a process of its own")
     arguments = parser.parse_args()
-    results: dict[str, Any] = {}
     with ProcessPoolExecutor(arguments.workers, mp_context=get_context("spawn")) as workers:
+        seeds: dict[str, Iterable[Seed]] = {}
         if arguments.data is not None:
             of_seed = partial(california_task, Path(arguments.data))
-            results["california"] = study(workers.map(partial(one_seed, of_seed), range(arguments.seeds)))
-        results["digits"] = study(workers.map(partial(one_seed, digits_task), range(arguments.digits_seeds)))
+            seeds["california"] = workers.map(partial(one_seed, of_seed), range(arguments.seeds))
+        seeds["digits"] = workers.map(partial(one_seed, digits_task), range(arguments.digits_seeds))
+        results: dict[str, Any] = {name: study(each) for name, each in seeds.items()}
     importlib.import_module("torch")  # so that the provenance names the GPU that the seeds' processes used
     results["provenance"] = provenance(seed=0, libraries=("numpy", "torch", "scikit-learn"))
     write_down(results, arguments.out)
