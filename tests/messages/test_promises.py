@@ -63,7 +63,7 @@ LESS = "Ask for less confidence, or calibrate on more rows."
         ({"accuracy": "good", "confidence": 0.9}, "`accuracy` must be a number, got 'good'."),
         (
             {"k": 1, "confidence": 0.9},
-            "`confidence` must come with `budget` or `accuracy`, of which it is the promise; got ['k'].",
+            "`confidence` must come with `budget` or `accuracy`, of which it is the promise; got `k`.",
         ),
         (
             {"confidence": 0.9},

@@ -155,13 +155,25 @@ def test_rows_of_a_group_never_teach_themselves():
     assert min(p["error"] for p in router.validated_) > 0.4
 
 
-def test_calibration_of_few_rows_is_that_of_many():
+def test_calibration_of_one_row_is_that_of_many():
     rng = np.random.default_rng(0)
     raw = rng.random((500, 3))
     calibration = Calibration.fit(raw, (rng.random((500, 3)) < raw**2).astype(float))
-    queries = np.concatenate([rng.uniform(-0.5, 1.5, (60, 3)), raw[:3]])
-    few = np.concatenate([calibration.apply(queries[i : i + 7]) for i in range(0, len(queries), 7)])
-    np.testing.assert_allclose(few, calibration.apply(queries), atol=1e-9)
+    queries = np.concatenate([rng.uniform(-0.5, 1.5, (60, 3)), raw[:3], calibration.raw.T[:3], [[-3e6, 3e6, 0.5]]])
+    one = np.concatenate([calibration.apply(queries[i : i + 1]) for i in range(len(queries))])
+    np.testing.assert_allclose(one, calibration.apply(queries), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("fees", [None, [0.3, 0.0, 1.0, 0.2]])
+@pytest.mark.parametrize("fee_weight", [0.0, 0.05, 0.4, 10.0])
+def test_one_query_is_decided_as_among_many(policy, new, fee_weight, fees):
+    X = policy.features(new)[:60]
+    many = policy.router.select(X, fee_weight=fee_weight, fees=fees)
+    one = [policy.router.select(row[None], fee_weight=fee_weight, fees=fees) for row in X]
+    for name in ("order", "k"):
+        np.testing.assert_array_equal(np.concatenate([getattr(each, name) for each in one]), getattr(many, name))
+    np.testing.assert_allclose(np.concatenate([each.scores for each in one]), many.scores, rtol=1e-9)
+    np.testing.assert_array_equal(np.concatenate([each.fee for each in one]), many.fee)
 
 
 def test_calibration_moves_towards_the_truth_and_keeps_order():

@@ -136,7 +136,7 @@ def _fit(name: str, random_state: int, inputs: Any, truth: np.ndarray) -> Any:  
 
 
 def _make(name: str, random_state: int) -> Any:  # noqa: ANN401 - any scikit-learn predictor
-    forest: dict[str, Any] = {"n_estimators": 300, "random_state": random_state, "n_jobs": 2}
+    forest: dict[str, Any] = {"n_estimators": 150, "random_state": random_state, "n_jobs": 2}
     return {
         "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=300)),
         "forest-classifier": lambda: ExtraTreesClassifier(min_samples_leaf=2, **forest),

@@ -91,20 +91,21 @@ class TreeModel:
         options.log_severity_level = 3
         self.session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         self.outputs = int(self.session.get_outputs()[0].shape[1])
-        self.trees = int(self.session.get_modelmeta().custom_metadata_map["trees"])
+        trees = int(self.session.get_modelmeta().custom_metadata_map["trees"])
+        self.together = max(1, _BLOCK_CELLS // (trees * self.outputs))
 
     def predict(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n m"]:
         """Return the mean of the leaves, shape (n, outputs), block by block so that memory stays bounded."""
         rows = np.ascontiguousarray(X, dtype=np.float32)
-        step = max(1, _BLOCK_CELLS // (self.trees * self.outputs))
-        if len(rows) <= step:
+        if len(rows) <= self.together:
             return self._run(rows)
-        return np.concatenate([self._run(rows[i : i + step]) for i in range(0, len(rows), step)])
+        return np.concatenate([self._run(rows[i : i + self.together]) for i in range(0, len(rows), self.together)])
 
     def _run(self, rows: np.ndarray) -> np.ndarray:
-        return np.asarray(self.session.run(None, {"X": rows})[0], dtype=np.float64)
+        return self.session.run(_SAID, {"X": rows})[0].astype(np.float64)
 
 
+_SAID = ["Y"]
 _NODE_FIELDS = ("treeids", "nodeids", "featureids", "modes", "values", "truenodeids", "falsenodeids")
 
 

@@ -1,18 +1,17 @@
 """Calibration of expected errors: so that 0.2 means one in five, for every entity alike."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from sklearn.isotonic import IsotonicRegression
 
 _FEWEST_ROWS = 200
 _MOST_KNOTS = 64
 # Past its outermost knots the map goes on with slope one for this far, so that order is never lost.
 _REACH = 1e6
-# So few rows are looked up all at once: calling a function for each entity would take longer than its work.
-_FEW_ROWS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,26 +57,31 @@ class Calibration:
 
     def apply(self, expected: Float[np.ndarray, "n a"]) -> Float[np.ndarray, "n a"]:
         """Return calibrated expected errors, at least 0, shape (n, |A|)."""
-        if len(expected) <= _FEW_ROWS:
-            return np.maximum(self._between(expected), 0.0)
+        if len(expected) == 1:
+            return np.array([self.of_one(expected[0].tolist())])
         out = np.empty_like(expected)
         for j in range(expected.shape[1]):
             out[:, j] = np.interp(expected[:, j], self.raw[j], self.calibrated[j])
         return np.maximum(out, 0.0, out=out)
 
-    @cached_property
-    def _lines(self) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, " s"], Int[np.ndarray, " a"]]:
-        """Slope and intercept between every two knots, entity after entity, and where each entity begins."""
-        run = np.diff(self.raw)
-        slope = np.divide(np.diff(self.calibrated), run, out=np.zeros_like(run), where=run > 0)
-        intercept = self.calibrated[:, :-1] - slope * self.raw[:, :-1]
-        return slope.ravel(), intercept.ravel(), np.arange(len(self.raw)) * run.shape[1]
+    def of_one(self, expected: list[float]) -> list[float]:
+        """Return the same for one query, in plain numbers: on so few of them NumPy's calls would take longest."""
+        found: list[float] = []
+        for value, (knots, begins, levels, slopes) in zip(expected, self._lines, strict=True):
+            at = bisect_right(knots, value)
+            error = slopes[at] * (value - begins[at]) + levels[at]
+            found.append(error if error > 0.0 else 0.0)
+        return found
 
-    def _between(self, expected: Float[np.ndarray, "n a"]) -> Float[np.ndarray, "n a"]:
-        """The same line between two knots as `np.interp` draws, for every entity in one step."""
-        slope, intercept, begins = self._lines
-        line = (self.raw[:, 1:-1] <= expected[:, :, None]).sum(axis=2) + begins
-        return intercept.take(line) + slope.take(line) * expected
+    @cached_property
+    def _lines(self) -> list[tuple[list[float], list[float], list[float], list[float]]]:
+        """By entity: its knots; where the lines between them, and level beyond, begin; their heights and slopes."""
+        run = np.diff(self.raw)
+        slopes = np.pad(
+            np.divide(np.diff(self.calibrated), run, out=np.zeros_like(run), where=run > 0), ((0, 0), (1, 1))
+        )
+        begins, levels = (np.column_stack([knots[:, :1], knots]) for knots in (self.raw, self.calibrated))
+        return [tuple(part[j].tolist() for part in (self.raw, begins, levels, slopes)) for j in range(len(self.raw))]
 
 
 def _line(scores: np.ndarray, outcomes: np.ndarray, knots: np.ndarray) -> np.ndarray:

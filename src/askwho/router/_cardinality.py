@@ -94,6 +94,28 @@ class Curve:
         """Return argmin_k D_x(k) + λ S_k over k up to `width`, shape (n,)."""
         return _within(self.predict(X, expected, order), width, order, fees, fee_weight)
 
+    def size_of_one(
+        self,
+        x: Float[np.ndarray, " d"],
+        expected: list[float],
+        order: list[int],
+        fees: list[float],
+        fee_weight: float,
+    ) -> int:
+        """Return the same for one query, in plain numbers."""
+        if self.fallback_ is not None:
+            curve = self.fallback_.tolist()
+        else:
+            about = [expected[j] for j in order] + order[:3] + expected
+            curve = self.forest_.predict(np.concatenate([about, x], dtype=np.float32)[None]).ravel().tolist()
+        paid, best, size = 0.0, np.inf, 1
+        for k, j in enumerate(order):
+            paid += fees[j]
+            cost = curve[k] + fee_weight * paid
+            if cost < best:
+                best, size = cost, k + 1
+        return size
+
     def sizes_at(
         self,
         X: Float[np.ndarray, "n d"],

@@ -41,8 +41,16 @@ _OTHER_FEES = (
     "`budget` and `accuracy` were validated at the fitted fees with everybody there: "
     "pass `fee_weight` with other fees or fewer entities."
 )
-# What can be aimed at together.
-_TARGETS = ({"k"}, {"k", "fee_weight"}, {"fee_weight"}, {"budget"}, {"accuracy"}, {"budget", "accuracy"})
+_TARGETS = ("k", "fee_weight", "budget", "accuracy")
+# What can be aimed at together, in that order.
+_TOGETHER = {
+    (True, False, False, False),
+    (True, True, False, False),
+    (False, True, False, False),
+    (False, False, True, False),
+    (False, False, False, True),
+    (False, False, True, True),
+}
 
 
 class Decider:
@@ -144,18 +152,15 @@ class Decider:
             available: shape (|A|,), who can be asked today.
             fees: shape (|A|,), what they charge today.
         """
-        given = [
-            name
-            for name, value in (("fee_weight", fee_weight), ("budget", budget), ("accuracy", accuracy), ("k", k))
-            if value is not None
-        ]
-        if set(given) not in _TARGETS:
+        asked = (k is not None, fee_weight is not None, budget is not None, accuracy is not None)
+        if asked not in _TOGETHER:
+            given = [name for name, is_there in zip(_TARGETS, asked, strict=True) if is_there]
             raise InvalidInputError(
                 "One target must be given: `k` (with or without `fee_weight`), `fee_weight`, `budget`, `accuracy`, or "
                 f"`budget` and `accuracy`; got {given or 'none'}."
             )
         if confidence is not None and budget is None and accuracy is None:
-            raise InvalidInputError(_ONLY_TARGETS.format(given))
+            raise InvalidInputError(_ONLY_TARGETS.format("`k`" if fee_weight is None else "`fee_weight`"))
         if budget is not None or accuracy is not None:
             if fees is not None or available is not None:
                 raise InvalidInputError(_OTHER_FEES)
@@ -170,8 +175,10 @@ class Decider:
                 "entities, not at other fees. Fit again with another `fee_weight`, or use a learner of expected errors."
             )
         known = self._known(X)
-        judged = self.judge(known)
         price = self.expected_fees(known) if fees is None else fees_table(fees, self.panel_, len(known))
+        if len(known) == 1 and k is None and available is None and self._by_errors_alone:
+            return self._select_one(known, price, rate)
+        judged = self.judge(known)
         costs = judged.costs(price, rate)
         width = self.width_
         if available is not None:
@@ -300,7 +307,7 @@ class Decider:
             raise InvalidInputError("`fee_weight`, or `budget`, `accuracy` or both, must be given, and not all three.")
         if fee_weight is not None:
             if confidence is not None:
-                raise InvalidInputError(_ONLY_TARGETS.format(["fee_weight"]))
+                raise InvalidInputError(_ONLY_TARGETS.format("`fee_weight`"))
             rate = np.array(check.finite_number(fee_weight, "fee_weight", minimum=0.0))
         else:
             if fees is not None or available is not None:
@@ -432,6 +439,22 @@ class Decider:
         if self.turns_ is None:
             raise InvalidInputError(_NO_TURNS)
         return self.turns_
+
+    @property
+    def _by_errors_alone(self) -> bool:
+        """Whether expected errors and fees decide, and nothing else."""
+        others = (self.scorer_, self.coverage_, self.overlap_, self.chooser_)
+        return all(other is None for other in others)
+
+    def _select_one(self, known: Float[np.ndarray, "1 d"], fees: Float[np.ndarray, "1 a"], rate: float) -> Selection:
+        """The same decision about one query, in plain numbers: for so few of them NumPy's calls would take longest."""
+        expected = self.calibration_.of_one(self.learner_.predict(known)[0].tolist())
+        price = fees[0].tolist()
+        weights = self.panel_.error_weights.tolist()
+        costs = [weight * error + rate * fee for weight, error, fee in zip(weights, expected, price, strict=True)]
+        order = sorted(range(len(costs)), key=costs.__getitem__)[: self.width_]
+        size = self.curve_.size_of_one(known[0], expected, order, price, rate)
+        return Selection(self.panel_, np.array([order]), np.array([size]), -np.array([costs]), fees)
 
     def _select_at(self, known: np.ndarray, setting: Setting) -> Selection:
         aside = coins(known) < setting.share
