@@ -102,7 +102,7 @@ class TreeModel:
         return np.concatenate([self._run(rows[i : i + self.together]) for i in range(0, len(rows), self.together)])
 
     def _run(self, rows: np.ndarray) -> np.ndarray:
-        return self.session.run(_SAID, {"X": rows})[0].astype(np.float64)
+        return np.asarray(self.session.run(_SAID, {"X": rows})[0], dtype=np.float64)
 
 
 _SAID = ["Y"]
