@@ -61,7 +61,7 @@ def main() -> None:
         name: over_splits([found[seed] for seed in sorted(found)]) for name, found in by_log.items()
     }
     results["seeds"] = arguments.seeds
-    results["provenance"] = provenance(seed=0, libraries=("numpy", "scikit-learn", "askwho"))
+    results["provenance"] = provenance(seed=0, libraries=("numpy", "scipy", "scikit-learn", "lightgbm"))
     write_down(results, arguments.out)
 
 
