@@ -88,7 +88,8 @@ def figures(split: Split, points: list[Point], single: Point) -> dict[str, float
         "fee_to_match": hull.fee_for(level) / fee,
         "error_at_its_fee": shown(hull.error_at(fee * (1 + 1e-9))),
         "least_error": shown(float(hull.errors[-1])),
-        "error_for_nothing": shown(hull.error_at(1e-9 * fee)),
+        "least_fee": float(hull.fees[0]) / fee,
+        "error_at_least_fee": shown(float(hull.errors[0])),
         "error_at_a_third_of_all_fees": shown(hull.error_at(float(split.price.sum()) / 3)),
         "error_at_40_fees": shown(hull.error_at(40 * fee)),
     }

@@ -111,12 +111,12 @@ def test_steps_of_other_answers(router):
 
 def test_targets_in_turn(router):
     refused(
-        lambda: router.fee_weight_for(accuracy=1e-6, mode="sequential"),
-        f"`accuracy` must be at least {min(p['error'] for p in router.validated_turns_):.6g}, got 1e-06.",
+        lambda: router.setting_for(accuracy=1e-6, mode="sequential"),
+        f"`accuracy` must be at least {router.turns_._means('classification')[1].min():.6g}, got 1e-06.",
     )
-    for call in (router.fee_weight_for, lambda **given: router.setting_for(confidence=0.9, **given)):
+    for confidence in (None, 0.9):
         refused(
-            lambda call=call: call(budget=1.0, mode="both"),
+            lambda confidence=confidence: router.setting_for(budget=1.0, confidence=confidence, mode="both"),
             "`mode` must be one of 'at-once', 'sequential', got 'both'.",
         )
 
@@ -135,7 +135,7 @@ def test_policies_without_turns(given):
     plain = fitted(**given)
     refused(lambda: plain.next_step(np.zeros((2, 2)), NOTHING, fee_weight=1.0), NO_TURNS)
     refused(lambda: plain.setting_for(budget=1.0, confidence=0.9, mode="sequential"), NO_TURNS)
-    refused(lambda: plain.fee_weight_for(budget=1.0, mode="sequential"), NO_TURNS)
+    refused(lambda: plain.setting_for(budget=1.0, mode="sequential"), NO_TURNS)
 
 
 def test_a_committee_that_cannot_be_learned():

@@ -88,7 +88,7 @@ def test_targets(router, target, message):
 def test_nothing_to_promise(router):
     refused(
         lambda: router.setting_for(confidence=0.9),
-        "`budget` or `accuracy` must be given: there is nothing to promise.",
+        "`budget` or `accuracy` must be given: there is nothing to aim at.",
     )
 
 

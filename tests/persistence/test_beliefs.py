@@ -178,8 +178,8 @@ def test_an_artefact_from_before_beliefs_decides_as_it_did_and_takes_no_turns(ol
     with pytest.raises(InvalidInputError, match="cannot ask in turn"):
         loaded.router.next_step(loaded.features(table), nothing, fee_weight=0.1)
     with pytest.raises(InvalidInputError, match="cannot ask in turn"):
-        loaded.router.fee_weight_for(budget=1.0, mode="sequential")
-    assert loaded.router.fee_weight_for(budget=1.0) == policy.router.fee_weight_for(budget=1.0)
+        loaded.router.setting_for(budget=1.0, mode="sequential")
+    assert loaded.router.setting_for(budget=1.0) == policy.router.setting_for(budget=1.0)
 
 
 def test_a_policy_of_another_committee_travels_without_beliefs(tmp_path):

@@ -289,13 +289,13 @@ def test_select_decides_each_query_at_its_side_of_the_mixture(policy, new):
 
 
 def test_both_targets_without_confidence_are_met_on_held_out_rows(policy):
-    weight = policy.router.fee_weight_for(budget=0.9, accuracy=0.1)
-    point = next(p for p in policy.router.validated_ if p["fee_weight"] == weight)
-    assert point["mean_fee"] <= 0.9
-    assert point["error"] <= 0.1
-    assert weight == policy.router.fee_weight_for(accuracy=0.1)
+    found = policy.router.setting_for(budget=0.9, accuracy=0.1)
+    paid, erred = synthetic.tried(policy.router.rows_, found)
+    assert paid <= 0.9
+    assert erred <= 0.1
+    assert found == policy.router.setting_for(accuracy=0.1)
     with pytest.raises(InvalidInputError, match=r"`budget` must be at least [\d.]+ beside an `accuracy` of 0.1, got"):
-        policy.router.fee_weight_for(budget=0.02, accuracy=0.1)
+        policy.router.setting_for(budget=0.02, accuracy=0.1)
 
 
 def test_calibrated_rows_are_what_the_policy_does(new):

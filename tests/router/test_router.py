@@ -47,18 +47,22 @@ def test_dearer_money_spends_less(policy, new):
 
 def test_a_budget_is_met_on_held_out_rows_and_about_met_on_new_ones(policy, new):
     budget = 0.3
-    weight = policy.router.fee_weight_for(budget=budget)
-    point = next(p for p in policy.router.validated_ if p["fee_weight"] == weight)
-    assert point["mean_fee"] <= budget
+    paid, _ = synthetic.tried(policy.router.rows_, policy.router.setting_for(budget=budget))
+    assert 0.9 * budget < paid <= budget
     assert policy.select(new, budget=budget).fee.mean() <= 1.3 * budget
 
 
 def test_an_accuracy_is_bought_at_the_least_fee(policy):
-    points = policy.router.validated_
-    weight = policy.router.fee_weight_for(accuracy=0.15)
-    chosen = next(p for p in points if p["fee_weight"] == weight)
-    assert chosen["error"] <= 0.15
-    assert chosen["mean_fee"] == min(p["mean_fee"] for p in points if p["error"] <= 0.15)
+    paid, erred = synthetic.tried(policy.router.rows_, policy.router.setting_for(accuracy=0.15))
+    assert erred <= 0.15
+    assert paid <= min(p["mean_fee"] for p in policy.router.validated_ if p["error"] <= 0.15)
+
+
+def test_every_mixture_of_prices_is_tried_on_the_rows_themselves(policy):
+    rows = policy.router.rows_
+    fees, errors = rows._means("classification")
+    for place in (0, 1, 31, 32, 300, rows.places - 1):
+        assert (fees[place], errors[place]) == pytest.approx(synthetic.tried(rows, rows.setting(place)))
 
 
 @pytest.mark.parametrize(

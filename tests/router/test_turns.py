@@ -167,14 +167,14 @@ def test_who_gave_no_answer_is_not_asked_again(policy, new, fee_weight):
 
 
 def test_a_budget_of_turns_is_met_on_held_out_rows(policy, new):
-    weight = policy.router.fee_weight_for(budget=0.3, mode="sequential")
-    point = next(p for p in policy.router.validated_turns_ if p["fee_weight"] == weight)
-    assert point["mean_fee"] <= 0.3
+    found = policy.router.setting_for(budget=0.3, mode="sequential")
+    assert synthetic.tried(policy.router.turns_, found)[0] <= 0.3
     X, nothing = policy.features(new), answers_of(policy, new, np.zeros((200, 4), dtype=bool))
-    by_budget, by_weight = (
-        policy.router.next_step(X, nothing, **target) for target in ({"budget": 0.3}, {"fee_weight": weight})
+    by_budget, here, there = (
+        policy.router.next_step(X, nothing, **target).entity
+        for target in ({"budget": 0.3}, {"fee_weight": found.fee_weight}, {"fee_weight": found.other})
     )
-    np.testing.assert_array_equal(by_budget.entity, by_weight.entity)
+    np.testing.assert_array_equal(by_budget, np.where(coins(X) < found.share, there, here))
     heard, _ = taking_turns(policy, new, budget=0.3)
     assert (heard @ policy.router.fees_).mean() <= 0.4
 
@@ -186,7 +186,7 @@ def test_turns_can_be_promised(policy):
     fees = dict(zip(policy.router.turns_.prices, policy.router.turns_.fees.mean(axis=1), strict=True))
     assert (1 - found.share) * fees[found.fee_weight] + found.share * fees[found.other] <= 0.4
     strict = policy.router.setting_for(accuracy=0.2, confidence=0.9, mode="sequential")
-    assert policy.router.fee_weight_for(accuracy=0.2, mode="sequential") >= strict.fee_weight
+    assert policy.router.setting_for(accuracy=0.2, mode="sequential").fee_weight >= strict.fee_weight
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from askwho.router._coverage import Coverage
 from askwho.router._explain import Past, Why, explain
 from askwho.router._foresight import Foresight
 from askwho.router._promises import Promises
-from askwho.router._rows import Rows, Setting, coins, price_for
+from askwho.router._rows import Rows, Setting, coins
 from askwho.router._scoring import FAR, POSTERIOR, Judgement, Task, probabilities
 from askwho.router._surrogate import CardinalityNetwork
 from askwho.router._turns import Step, next_step
@@ -164,10 +164,8 @@ class Decider:
         if budget is not None or accuracy is not None:
             if fees is not None or available is not None:
                 raise InvalidInputError(_OTHER_FEES)
-            if confidence is not None:
-                found = self.setting_for(budget=budget, accuracy=accuracy, confidence=confidence)
-                return self._select_at(self._known(X), found)
-            fee_weight = self.fee_weight_for(budget=budget, accuracy=accuracy)
+            found = self.setting_for(budget=budget, accuracy=accuracy, confidence=confidence)
+            return self._select_at(self._known(X), found)
         rate = check.finite_number(0.0 if fee_weight is None else fee_weight, "fee_weight", minimum=0.0)
         if self.scorer_ is not None and (fees is not None or (k is not None and fee_weight is not None)):
             raise InvalidInputError(
@@ -378,49 +376,48 @@ class Decider:
             curve, expected = np.sqrt(np.maximum(curve, 0.0)), np.sqrt(expected)
         return explain(selection, i, known=known[i], expected=expected[0], committee_errors=curve, past=self.past_)
 
-    def fee_weight_for(
-        self, *, budget: float | None = None, accuracy: float | None = None, mode: Mode = "at-once"
-    ) -> float:
-        """Return the price at which held-out rows meet a mean fee, an error, or both; or say what can be had."""
-        return price_for(self._rows(mode).validated(self.task_), budget=budget, accuracy=accuracy)
-
     def setting_for(
         self,
         *,
         budget: float | None = None,
         accuracy: float | None = None,
-        confidence: float,
+        confidence: float | None = None,
         mode: Mode = "at-once",
     ) -> Setting:
-        """Return the setting that keeps a mean fee, an error, or both, with a confidence; or say what can be kept.
+        """Return the setting at which held-out rows meet a mean fee, an error, or both; or say what can be had.
 
-        With probability `confidence` over the rows in `rows_`, queries drawn from what these were drawn from cost at
-        most `budget` in the mean, and err at most `accuracy`; both at once, where both are given. This holds for any
-        number of rows, if they are independent, or their groups where there are any, and if nothing to come is far
-        beyond what was recorded: no group or fee that differs by query above the largest, no squared error above twice
-        the largest at that setting.
+        So that a budget between two stored prices is spent, the setting may mix them: a query's features toss its coin,
+        and it is decided at the one price or the other, always at the same. The mixture itself is what was tried.
+
+        With `confidence` it is a promise: with that probability over the rows in `rows_`, queries drawn from what these
+        were drawn from cost at most `budget` in the mean, and err at most `accuracy`; both at once, where both are
+        given. This holds for any number of rows, if they are independent, or their groups where there are any, and if
+        nothing to come is far beyond what was recorded: no group or fee that differs by query above the largest, no
+        squared error above twice the largest at that setting.
 
         It is exact for the policy whose rows they are: this one after `calibrate`. The rows that `fit` leaves are of
         policies fitted on a fold less each, which err a little more and are otherwise the same.
-
-        So that a budget between two stored prices is spent, the setting may mix them: a query's features toss its coin,
-        and it is decided at the one price or the other, always at the same. The mixture itself is what was tested.
         """
         if budget is None and accuracy is None:
-            raise InvalidInputError("`budget` or `accuracy` must be given: there is nothing to promise.")
-        sure = check.finite_number(confidence, "confidence")
-        if not 0.0 < sure < 1.0:
+            raise InvalidInputError("`budget` or `accuracy` must be given: there is nothing to aim at.")
+        sure = None if confidence is None else check.finite_number(confidence, "confidence")
+        if sure is not None and not 0.0 < sure < 1.0:
             raise InvalidInputError(f"`confidence` must be above 0 and below 1, got {confidence}.")
         money = None if budget is None else check.finite_number(budget, "budget", minimum=0.0)
         wanted = None if accuracy is None else check.finite_number(accuracy, "accuracy", minimum=0.0)
         rows, target = self._rows(mode), (money, wanted, sure)
-        if target not in rows.found:
+        if target in rows.found:
+            return rows.found[target]
+        if sure is None:
+            found = rows.setting(rows.place_for(self.task_, budget=money, accuracy=wanted))
+        else:
             # Nobody is asked twice: no fee is above that of the largest committee of the dearest.
             width = self.width_ if mode == "at-once" or self.asking_ is None else len(self.asking_.bases)
             most = float(np.sort(self.fees_)[-width:].sum())
             promises = Promises(rows, most_fee=most, squared=self.task_ == "regression")
-            rows.found[target] = promises.choose(budget=money, accuracy=wanted, confidence=sure)
-        return rows.found[target]
+            found = promises.choose(budget=money, accuracy=wanted, confidence=sure)
+        rows.found[target] = found
+        return found
 
     @property
     def validated_(self) -> list[dict[str, float]]:
@@ -478,10 +475,8 @@ class Decider:
         budget: float | None,
         accuracy: float | None,
         confidence: float | None,
-    ) -> Float[np.ndarray, "*rows"]:
-        """The price at which each query is asked in turn, or one for all, so that a target is met."""
-        if confidence is None:
-            return np.array(self.fee_weight_for(budget=budget, accuracy=accuracy, mode="sequential"))
+    ) -> Float[np.ndarray, " n"]:
+        """The price at which each query is asked in turn, so that a target is met."""
         found = self.setting_for(budget=budget, accuracy=accuracy, confidence=confidence, mode="sequential")
         return np.where(coins(known) < found.share, found.other, found.fee_weight)
 

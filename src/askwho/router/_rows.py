@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from askwho import _validation as check
 from askwho.exceptions import InvalidInputError
 from askwho.router._scoring import Task, mean_error
 
@@ -108,29 +107,48 @@ class Rows:
             )
         return points
 
+    def place_for(self, task: Task, *, budget: float | None, accuracy: float | None) -> int:
+        """Return the place where held-out rows meet a mean fee, an error, or both; or say what can be had."""
+        fees, errors = self._means(task)
+        meet = np.ones(len(fees), dtype=bool)
+        if accuracy is not None:
+            meet &= errors <= accuracy
+            if not meet.any():
+                raise InvalidInputError(f"`accuracy` must be at least {np.nanmin(errors):.6g}, got {accuracy}.")
+        if budget is not None:
+            dear, meet = meet, meet & (fees <= budget)
+            if not meet.any():
+                beside = "" if accuracy is None else f" beside an `accuracy` of {accuracy:g}"
+                raise InvalidInputError(f"`budget` must be at least {fees[dear].min():.6g}{beside}, got {budget}.")
+        first, second = (errors, fees) if accuracy is None else (fees, errors)
+        found = np.flatnonzero(meet)
+        return int(found[np.lexsort((second[found], first[found]))[0]])
+
+    def _means(self, task: Task) -> tuple[Float[np.ndarray, " h"], Float[np.ndarray, " h"]]:
+        """Mean fee and error at every place, over the rows that could be scored there."""
+        scored = ~np.isnan(self.errors)
+        count = self._along(scored.astype(np.float64))
+        tables = (np.where(scored, table, 0.0) for table in (self.fees, self.errors))
+        fees, errors = (
+            np.divide(self._along(table), count, out=np.full(len(count), np.nan), where=count > 0) for table in tables
+        )
+        return fees, np.sqrt(errors) if task == "regression" else errors
+
+    def _along(self, table: Float[np.ndarray, "p n"]) -> Float[np.ndarray, " h"]:
+        """The sum over rows at every place."""
+        table = table[np.argsort(self.prices, kind="stable")]
+        sums = table.sum(axis=1)
+        if self.coins is None:
+            return sums
+        # A row goes over to the next price at the first step past its coin.
+        over = np.zeros((len(self.coins), self._steps))
+        over[np.arange(len(self.coins)), (self.coins * self._steps).astype(np.intp)] = 1.0
+        moved = np.cumsum(np.diff(table, axis=0) @ over, axis=1)
+        return np.append(np.column_stack([sums[:-1], sums[:-1, None] + moved[:, :-1]]), sums[-1])
+
     @property
     def _steps(self) -> int:
         return 1 if self.coins is None else _STEPS
-
-
-def price_for(points: list[dict[str, float]], *, budget: float | None, accuracy: float | None) -> float:
-    """Return the price at which validated points meet a mean fee, an error, or both; or say what can be had."""
-    meet = points
-    if accuracy is not None:
-        wanted = check.finite_number(accuracy, "accuracy", minimum=0.0)
-        meet = [p for p in points if p["error"] <= wanted]
-        if not meet:
-            least = min(p["error"] for p in points)
-            raise InvalidInputError(f"`accuracy` must be at least {least:.6g}, got {wanted}.")
-    if budget is not None:
-        money = check.finite_number(budget, "budget", minimum=0.0)
-        dear, meet = meet, [p for p in meet if p["mean_fee"] <= money]
-        if not meet:
-            beside = "" if accuracy is None else f" beside an `accuracy` of {accuracy:g}"
-            least = min(p["mean_fee"] for p in dear)
-            raise InvalidInputError(f"`budget` must be at least {least:.6g}{beside}, got {budget}.")
-    first, second = ("error", "mean_fee") if accuracy is None else ("mean_fee", "error")
-    return float(min(meet, key=lambda p: (p[first], p[second]))["fee_weight"])
 
 
 def grouped(groups: np.ndarray | None) -> Int[np.ndarray, " n"] | None:
