@@ -112,7 +112,7 @@ def test_steps_of_other_answers(router):
 def test_targets_in_turn(router):
     refused(
         lambda: router.setting_for(accuracy=1e-6, mode="sequential"),
-        f"`accuracy` must be at least {router.turns_._means('classification')[1].min():.6g}, got 1e-06.",
+        f"`accuracy` must be at least {min(p['error'] for p in router.validated_turns_):.6g}, got 1e-06.",
     )
     for confidence in (None, 0.9):
         refused(

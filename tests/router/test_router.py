@@ -7,7 +7,7 @@ from askwho import Answers, InvalidInputError
 from askwho.data import Columns, read_log
 from askwho.learners import folds
 from askwho.policy import fit_policy
-from askwho.router import Calibration, Router
+from askwho.router import Calibration, Router, Rows
 from tests import synthetic
 
 COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*", fees=synthetic.FEES)
@@ -47,7 +47,7 @@ def test_dearer_money_spends_less(policy, new):
 
 def test_a_budget_is_met_on_held_out_rows_and_about_met_on_new_ones(policy, new):
     budget = 0.3
-    paid, _ = synthetic.tried(policy.router.rows_, policy.router.setting_for(budget=budget))
+    paid, _ = policy.router.rows_.tried(policy.router.setting_for(budget=budget), "classification")
     assert paid <= budget
     assert policy.select(new, budget=budget).fee.mean() <= 1.3 * budget
 
@@ -55,22 +55,33 @@ def test_a_budget_is_met_on_held_out_rows_and_about_met_on_new_ones(policy, new)
 def test_a_budget_between_two_prices_is_spent(policy):
     budget = 0.08
     alone = min(p["error"] for p in policy.router.validated_ if p["mean_fee"] <= budget)
-    paid, erred = synthetic.tried(policy.router.rows_, policy.router.setting_for(budget=budget))
+    paid, erred = policy.router.rows_.tried(policy.router.setting_for(budget=budget), "classification")
     assert 0.95 * budget < paid <= budget
     assert erred < 0.8 * alone
 
 
 def test_an_accuracy_is_bought_at_the_least_fee(policy):
-    paid, erred = synthetic.tried(policy.router.rows_, policy.router.setting_for(accuracy=0.15))
+    paid, erred = policy.router.rows_.tried(policy.router.setting_for(accuracy=0.15), "classification")
     assert erred <= 0.15
     assert paid <= min(p["mean_fee"] for p in policy.router.validated_ if p["error"] <= 0.15)
 
 
-def test_every_mixture_of_prices_is_tried_on_the_rows_themselves(policy):
+def test_a_mixture_is_tried_on_the_rows_themselves(policy):
     rows = policy.router.rows_
-    fees, errors = rows._means("classification")
-    for place in (0, 1, 31, 32, 300, rows.places - 1):
-        assert (fees[place], errors[place]) == pytest.approx(synthetic.tried(rows, rows.setting(place)))
+    found = policy.router.setting_for(budget=0.08)
+    assert 0 < found.share < 1
+    at = [rows.prices.tolist().index(price) for price in (found.fee_weight, found.other)]
+    each = [rows.fees[at[int(coin < found.share)], i] for i, coin in enumerate(rows.coins)]
+    assert rows.tried(found, "classification")[0] == pytest.approx(np.mean(each))
+
+
+def test_where_all_queries_toss_the_same_coin_a_budget_is_kept_all_the_same(policy):
+    rows = policy.router.rows_
+    alike = Rows(rows.prices, rows.errors, rows.fees, rows.sizes, None, np.full(rows.fees.shape[1], 0.3))
+    for budget in (0.03, 0.08, 0.09, 0.5):
+        found = alike.meeting("classification", budget=budget, accuracy=None)
+        assert alike.tried(found, "classification")[0] <= budget
+    assert alike.tried(alike.meeting("classification", budget=None, accuracy=0.2), "classification")[1] <= 0.2
 
 
 @pytest.mark.parametrize(

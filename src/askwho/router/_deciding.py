@@ -409,7 +409,7 @@ class Decider:
         if target in rows.found:
             return rows.found[target]
         if sure is None:
-            found = rows.setting(rows.place_for(self.task_, budget=money, accuracy=wanted))
+            found = rows.meeting(self.task_, budget=money, accuracy=wanted)
         else:
             # Nobody is asked twice: no fee is above that of the largest committee of the dearest.
             width = self.width_ if mode == "at-once" or self.asking_ is None else len(self.asking_.bases)
