@@ -46,3 +46,11 @@ def grades(n=600, seed=0):
     table = {f"x_{i}": x[:, i] for i in range(3)}
     table["grade_cheap"] = (rng.random(n) < np.where(x[:, 0] < 0, 0.9, 0.3)).astype(float)
     return table | {"grade_dear": (rng.random(n) < 0.92).astype(float)}
+
+
+def tried(rows, setting):
+    """The mean fee and error of held-out rows at a setting, each at the price that its coin says."""
+    prices = rows.prices.tolist()
+    aside = rows.coins < setting.share
+    here, there = prices.index(setting.fee_weight), prices.index(setting.other)
+    return tuple(np.where(aside, table[there], table[here]).mean() for table in (rows.fees, rows.errors))

@@ -290,7 +290,7 @@ def test_select_decides_each_query_at_its_side_of_the_mixture(policy, new):
 
 def test_both_targets_without_confidence_are_met_on_held_out_rows(policy):
     found = policy.router.setting_for(budget=0.9, accuracy=0.1)
-    paid, erred = policy.router.rows_.tried(found, "classification")
+    paid, erred = synthetic.tried(policy.router.rows_, found)
     assert paid <= 0.9
     assert erred <= 0.1
     assert found == policy.router.setting_for(accuracy=0.1)

@@ -47,7 +47,7 @@ def test_dearer_money_spends_less(policy, new):
 
 def test_a_budget_is_met_on_held_out_rows_and_about_met_on_new_ones(policy, new):
     budget = 0.3
-    paid, _ = policy.router.rows_.tried(policy.router.setting_for(budget=budget), "classification")
+    paid, _ = synthetic.tried(policy.router.rows_, policy.router.setting_for(budget=budget))
     assert paid <= budget
     assert policy.select(new, budget=budget).fee.mean() <= 1.3 * budget
 
@@ -55,24 +55,38 @@ def test_a_budget_is_met_on_held_out_rows_and_about_met_on_new_ones(policy, new)
 def test_a_budget_between_two_prices_is_spent(policy):
     budget = 0.08
     alone = min(p["error"] for p in policy.router.validated_ if p["mean_fee"] <= budget)
-    paid, erred = policy.router.rows_.tried(policy.router.setting_for(budget=budget), "classification")
+    paid, erred = synthetic.tried(policy.router.rows_, policy.router.setting_for(budget=budget))
     assert 0.95 * budget < paid <= budget
     assert erred < 0.8 * alone
 
 
 def test_an_accuracy_is_bought_at_the_least_fee(policy):
-    paid, erred = policy.router.rows_.tried(policy.router.setting_for(accuracy=0.15), "classification")
+    paid, erred = synthetic.tried(policy.router.rows_, policy.router.setting_for(accuracy=0.15))
     assert erred <= 0.15
     assert paid <= min(p["mean_fee"] for p in policy.router.validated_ if p["error"] <= 0.15)
 
 
-def test_a_mixture_is_tried_on_the_rows_themselves(policy):
+def test_every_mixture_of_prices_is_tried_on_the_rows_themselves(policy):
     rows = policy.router.rows_
-    found = policy.router.setting_for(budget=0.08)
-    assert 0 < found.share < 1
-    at = [rows.prices.tolist().index(price) for price in (found.fee_weight, found.other)]
-    each = [rows.fees[at[int(coin < found.share)], i] for i, coin in enumerate(rows.coins)]
-    assert rows.tried(found, "classification")[0] == pytest.approx(np.mean(each))
+    fees, errors = rows._means("classification")
+    for place in (0, 1, 31, 32, 300, rows.places - 1):
+        assert (fees[place], errors[place]) == pytest.approx(synthetic.tried(rows, rows.setting(place)))
+
+
+def test_more_money_is_never_taken_to_buy_more_errors():
+    means, n = np.array([0.30, 0.26, 0.32, 0.30, 0.24, 0.40, 0.38, 0.60]), 100
+    errors = (np.arange(n) < (n * means)[:, None]).astype(float)
+    fees = np.repeat(np.arange(8.0, 0.0, -1)[:, None], n, axis=1)
+    rows = Rows(np.arange(8.0), errors, fees, np.ones((8, n), dtype=int))
+
+    def price(**target):
+        return rows.meeting("classification", **{"budget": None, "accuracy": None, **target}).fee_weight
+
+    # Smoothed: the first two 0.28, the next three 0.287, the next two 0.39.
+    assert [price(budget=money) for money in (8.0, 6.0, 4.0, 3.0, 2.0, 1.5)] == [1.0, 4.0, 4.0, 6.0, 6.0, 7.0]
+    assert price(accuracy=0.395) == 6.0
+    with pytest.raises(InvalidInputError, match=r"`accuracy` must be at least 0\.28, got 0\.25\."):
+        price(accuracy=0.25)
 
 
 def test_where_all_queries_toss_the_same_coin_a_budget_is_kept_all_the_same(policy):
@@ -80,8 +94,8 @@ def test_where_all_queries_toss_the_same_coin_a_budget_is_kept_all_the_same(poli
     alike = Rows(rows.prices, rows.errors, rows.fees, rows.sizes, None, np.full(rows.fees.shape[1], 0.3))
     for budget in (0.03, 0.08, 0.09, 0.5):
         found = alike.meeting("classification", budget=budget, accuracy=None)
-        assert alike.tried(found, "classification")[0] <= budget
-    assert alike.tried(alike.meeting("classification", budget=None, accuracy=0.2), "classification")[1] <= 0.2
+        assert synthetic.tried(alike, found)[0] <= budget
+    assert synthetic.tried(alike, alike.meeting("classification", budget=None, accuracy=0.2))[1] <= 0.2
 
 
 @pytest.mark.parametrize(

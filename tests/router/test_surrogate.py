@@ -97,7 +97,7 @@ def test_who_is_away_is_not_asked_and_the_others_keep_their_order(policy, new):
 
 def test_a_budget_is_met_on_held_out_rows(policy, new):
     for budget in (0.2, 0.5, 1.0):
-        assert policy.router.rows_.tried(policy.router.setting_for(budget=budget), "classification")[0] <= budget
+        assert synthetic.tried(policy.router.rows_, policy.router.setting_for(budget=budget))[0] <= budget
         selection = policy.select(new, budget=budget)
         assert selection.fee.mean() <= 1.3 * budget
         np.testing.assert_array_equal(selection.order, policy.select(new, k=1).order)

@@ -168,7 +168,7 @@ def test_who_gave_no_answer_is_not_asked_again(policy, new, fee_weight):
 
 def test_a_budget_of_turns_is_met_on_held_out_rows(policy, new):
     found = policy.router.setting_for(budget=0.3, mode="sequential")
-    assert policy.router.turns_.tried(found, "classification")[0] <= 0.3
+    assert synthetic.tried(policy.router.turns_, found)[0] <= 0.3
     X, nothing = policy.features(new), answers_of(policy, new, np.zeros((200, 4), dtype=bool))
     by_budget, here, there = (
         policy.router.next_step(X, nothing, **target).entity

@@ -1,26 +1,23 @@
 """What the policy did on held-out rows, at its prices and at mixtures of neighbouring ones."""
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.optimize import isotonic_regression
 
 from askwho.exceptions import InvalidInputError
-from askwho.frontier import Frontier
 from askwho.router._scoring import Task, mean_error
 
 # Between two neighbouring prices the share of the second moves in steps so small that some thousand rows cannot tell
 # them apart, even where the one spends many times the money of the other.
 _STEPS = 32
-# Steps of a share that nothing is tested at.
-_FINE = 128
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How queries are decided: each at one of two prices, by its own coin.
+    """How queries are decided: each at one of two neighbouring prices, by its own coin.
 
     Args:
         fee_weight: λ where the coin is `share` or above: of every query, where `share` is 0.
@@ -114,45 +111,55 @@ class Rows:
     def meeting(self, task: Task, *, budget: float | None, accuracy: float | None) -> Setting:
         """Return the setting at which these rows meet a mean fee, an error, or both; or say what can be had.
 
-        A budget takes the least error that it buys on the lower hull of the prices, an error the least fee: at one
-        price, or at two of them mixed.
+        Along the path of prices more money is taken to buy no more errors: the errors of its places are smoothed so, by
+        isotonic regression. A budget takes the least error that it buys, an error the least fee.
         """
-        squared, points = task == "regression", self.validated(task)
-        fees, errors = (np.array([point[name] for point in points]) for name in ("mean_fee", "error"))
+        fees, raw = self._means(task)
+        errors = np.where(np.isnan(raw), np.inf, raw)
         known = np.flatnonzero(np.isfinite(errors))
-        # Squared errors mix, their roots do not.
-        hull = Frontier.of(fees[known], np.square(errors[known]) if squared else errors[known])
-        least, beside, money = float(hull.fees[0]), "", np.inf if budget is None else budget
+        smooth = np.full(len(raw), np.inf)
+        smooth[known] = isotonic_regression(errors[known]).x
+        meet = np.isfinite(smooth)
         if accuracy is not None:
-            least = hull.fee_for(accuracy**2 if squared else accuracy)
-            if np.isnan(least):
-                raise InvalidInputError(f"`accuracy` must be at least {errors[known].min():.6g}, got {accuracy}.")
-            beside = f" beside an `accuracy` of {accuracy:g}"
-        if money < least:
-            raise InvalidInputError(f"`budget` must be at least {least:.6g}{beside}, got {budget}.")
-        spent = float(min(money, hull.fees[-1])) if accuracy is None else least
-        dear = int(np.searchsorted(hull.fees, spent))
-        cheap = max(dear - 1, 0)
-        here, there = (float(self.prices[known[hull.settings[place]]]) for place in (cheap, dear))
-        share = 1.0 if dear == cheap else (spent - hull.fees[cheap]) / (hull.fees[dear] - hull.fees[cheap])
-        # In whole steps from there on, until these rows' own coins keep the target: they do at one of the two ends.
-        last = 1 if self.coins is None else _FINE
-        steps = range(int(share * last), -1, -1) if accuracy is None else range(math.ceil(share * last), last + 1)
+            # Met by these very rows, too.
+            reached = np.maximum(errors, smooth)
+            meet &= reached <= accuracy
+            if not meet.any():
+                raise InvalidInputError(f"`accuracy` must be at least {reached.min():.6g}, got {accuracy}.")
+        if budget is not None:
+            dear, meet = meet, meet & (fees <= budget)
+            if not meet.any():
+                beside = "" if accuracy is None else f" beside an `accuracy` of {accuracy:g}"
+                raise InvalidInputError(f"`budget` must be at least {fees[dear].min():.6g}{beside}, got {budget}.")
+        if accuracy is None:
+            meet &= smooth <= smooth[meet].min()
+        found = np.flatnonzero(meet)
+        order = (fees[found], errors[found]) if accuracy is None else (errors[found], fees[found])
+        return self.setting(int(found[np.lexsort(order)[0]]))
 
-        def kept(setting: Setting) -> bool:
-            paid, erred = self.tried(setting, task)
-            return paid <= money * (1 + 1e-9) if accuracy is None else erred <= accuracy * (1 + 1e-9)
+    def _means(self, task: Task) -> tuple[Float[np.ndarray, " h"], Float[np.ndarray, " h"]]:
+        """Mean fee and error at every place, over the rows that could be scored there; NaN where none could."""
+        scored = ~np.isnan(self.errors)
+        count = self._along(scored.astype(np.float64))
+        fees, errors = (
+            np.divide(
+                self._along(np.where(scored, table, 0.0)), count, out=np.full_like(count, np.nan), where=count > 0
+            )
+            for table in (self.fees, self.errors)
+        )
+        return fees, np.sqrt(np.maximum(errors, 0.0)) if task == "regression" else errors
 
-        ends = {0: Setting(here, here, 0.0), last: Setting(there, there, 0.0)}
-        return next(filter(kept, (ends.get(step) or Setting(here, there, step / last) for step in steps)))
-
-    def tried(self, setting: Setting, task: Task) -> tuple[float, float]:
-        """Return the mean fee and the error of these rows at a setting, each at the price that its own coin says."""
-        prices = self.prices.tolist()
-        here, there = prices.index(setting.fee_weight), prices.index(setting.other)
-        aside = (0.0 if self.coins is None else self.coins) < setting.share
-        fees, errors = (np.where(aside, table[there], table[here]) for table in (self.fees, self.errors))
-        return float(fees[~np.isnan(errors)].mean()), mean_error(errors, task)
+    def _along(self, table: Float[np.ndarray, "p n"]) -> Float[np.ndarray, " h"]:
+        """The sum over rows at every place."""
+        table = table[np.argsort(self.prices, kind="stable")]
+        sums = table.sum(axis=1)
+        if self.coins is None:
+            return sums
+        # A row goes over to the next price at the first step past its coin.
+        over = np.zeros((len(self.coins), self._steps))
+        over[np.arange(len(self.coins)), (self.coins * self._steps).astype(np.intp)] = 1.0
+        moved = np.cumsum(np.diff(table, axis=0) @ over, axis=1)
+        return np.append(np.column_stack([sums[:-1], sums[:-1, None] + moved[:, :-1]]), sums[-1])
 
     @property
     def _steps(self) -> int:
