@@ -68,7 +68,7 @@ def test_an_accuracy_is_bought_at_the_least_fee(policy):
 
 def test_every_mixture_of_prices_is_tried_on_the_rows_themselves(policy):
     rows = policy.router.rows_
-    fees, errors = rows._means("classification")
+    fees, errors = rows.means("classification")
     for place in (0, 1, 31, 32, 300, rows.places - 1):
         assert (fees[place], errors[place]) == pytest.approx(synthetic.tried(rows, rows.setting(place)))
 
@@ -85,6 +85,9 @@ def test_more_money_is_never_taken_to_buy_more_errors():
     # Smoothed: the first two 0.28, the next three 0.287, the next two 0.39.
     assert [price(budget=money) for money in (8.0, 6.0, 4.0, 3.0, 2.0, 1.5)] == [1.0, 4.0, 4.0, 6.0, 6.0, 7.0]
     assert price(accuracy=0.395) == 6.0
+    for fee in (0.1, 0.3, 0.7):
+        alike = Rows(rows.prices, errors, np.full((8, n), fee), rows.sizes, None, np.linspace(0, 0.99, n))
+        assert alike.meeting("classification", budget=fee, accuracy=None).share >= 0
     with pytest.raises(InvalidInputError, match=r"`accuracy` must be at least 0\.28, got 0\.25\."):
         price(accuracy=0.25)
 

@@ -18,6 +18,7 @@ from askwho.exceptions import InvalidInputError
 
 _OPSET = [helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.ml", 3)]
 _BLOCK_CELLS = 1 << 22
+_SAID = ["Y"]
 READ_ONLY = "A policy read from an artefact cannot be saved again: copy the folder."
 """What is said of graphs that are to be written once more."""
 
@@ -105,7 +106,6 @@ class TreeModel:
         return np.asarray(self.session.run(_SAID, {"X": rows})[0], dtype=np.float64)
 
 
-_SAID = ["Y"]
 _NODE_FIELDS = ("treeids", "nodeids", "featureids", "modes", "values", "truenodeids", "falsenodeids")
 
 

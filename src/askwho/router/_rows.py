@@ -13,6 +13,8 @@ from askwho.router._scoring import Task, mean_error
 # Between two neighbouring prices the share of the second moves in steps so small that some thousand rows cannot tell
 # them apart, even where the one spends many times the money of the other.
 _STEPS = 32
+# Means are sums of floats: a target that equals one must not miss it by the last digit.
+_ROUNDED = 1 + 1e-9
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class Rows:
         Along the path of prices more money is taken to buy no more errors: the errors of its places are smoothed so, by
         isotonic regression. A budget takes the least error that it buys, an error the least fee.
         """
-        fees, raw = self._means(task)
+        fees, raw = self.means(task)
         errors = np.where(np.isnan(raw), np.inf, raw)
         known = np.flatnonzero(np.isfinite(errors))
         smooth = np.full(len(raw), np.inf)
@@ -123,11 +125,11 @@ class Rows:
         if accuracy is not None:
             # Met by these very rows, too.
             reached = np.maximum(errors, smooth)
-            meet &= reached <= accuracy
+            meet &= reached <= accuracy * _ROUNDED
             if not meet.any():
                 raise InvalidInputError(f"`accuracy` must be at least {reached.min():.6g}, got {accuracy}.")
         if budget is not None:
-            dear, meet = meet, meet & (fees <= budget)
+            dear, meet = meet, meet & (fees <= budget * _ROUNDED)
             if not meet.any():
                 beside = "" if accuracy is None else f" beside an `accuracy` of {accuracy:g}"
                 raise InvalidInputError(f"`budget` must be at least {fees[dear].min():.6g}{beside}, got {budget}.")
@@ -137,8 +139,8 @@ class Rows:
         order = (fees[found], errors[found]) if accuracy is None else (errors[found], fees[found])
         return self.setting(int(found[np.lexsort(order)[0]]))
 
-    def _means(self, task: Task) -> tuple[Float[np.ndarray, " h"], Float[np.ndarray, " h"]]:
-        """Mean fee and error at every place, over the rows that could be scored there; NaN where none could."""
+    def means(self, task: Task) -> tuple[Float[np.ndarray, " h"], Float[np.ndarray, " h"]]:
+        """Return mean fee and error at every place, over the rows that could be scored there; NaN where none could."""
         scored = ~np.isnan(self.errors)
         count = self._along(scored.astype(np.float64))
         fees, errors = (
