@@ -140,7 +140,7 @@ class Rows:
         return self.setting(int(found[np.lexsort(order)[0]]))
 
     def means(self, task: Task) -> tuple[Float[np.ndarray, " h"], Float[np.ndarray, " h"]]:
-        """Return mean fee and error at every place, each of shape (places,), over the rows that could be scored there."""
+        """Return mean fee and error at every place, each of shape (places,), over the rows that could be scored."""
         scored = ~np.isnan(self.errors)
         count = self._along(scored.astype(np.float64))
         fees, errors = (
