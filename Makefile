@@ -50,6 +50,7 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/bayes.py --out benchmarks/results/bayes.json --figure benchmarks/results/bayes.png
 	$(BIN)/python benchmarks/cardinality.py --out benchmarks/results/cardinality.json
 	$(BIN)/python benchmarks/digits.py --out benchmarks/results/digits.json
+	$(BIN)/python benchmarks/targets.py --out benchmarks/results/targets.json
 	$(BIN)/python benchmarks/promise.py --out benchmarks/results/promise.json
 	$(BIN)/python benchmarks/speed.py --out benchmarks/results/speed.json --figure benchmarks/results/speed.png
 	$(BIN)/python benchmarks/california_speed.py --out benchmarks/results/california_speed.json
