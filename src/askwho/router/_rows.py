@@ -141,27 +141,15 @@ class Rows:
 
     def means(self, task: Task) -> tuple[Float[np.ndarray, " h"], Float[np.ndarray, " h"]]:
         """Return mean fee and error at every place, each of shape (places,), over the rows that could be scored."""
-        scored = ~np.isnan(self.errors)
-        count = self._along(scored.astype(np.float64))
-        fees, errors = (
-            np.divide(
-                self._along(np.where(scored, table, 0.0)), count, out=np.full_like(count, np.nan), where=count > 0
-            )
-            for table in (self.fees, self.errors)
-        )
-        return fees, np.sqrt(np.maximum(errors, 0.0)) if task == "regression" else errors
-
-    def _along(self, table: Float[np.ndarray, "p n"]) -> Float[np.ndarray, " h"]:
-        """The sum over rows at every place."""
-        table = table[np.argsort(self.prices, kind="stable")]
-        sums = table.sum(axis=1)
-        if self.coins is None:
-            return sums
-        # A row goes over to the next price at the first step past its coin.
-        over = np.zeros((len(self.coins), self._steps))
-        over[np.arange(len(self.coins)), (self.coins * self._steps).astype(np.intp)] = 1.0
-        moved = np.cumsum(np.diff(table, axis=0) @ over, axis=1)
-        return np.append(np.column_stack([sums[:-1], sums[:-1, None] + moved[:, :-1]]), sums[-1])
+        fees, errors = np.full(self.places, np.nan), np.full(self.places, np.nan)
+        # A price's mixtures at a time: all at once would take hundreds of times the memory of the rows.
+        for places in np.array_split(np.arange(self.places), len(self.prices)):
+            error, fee = self.at(self.errors, places), self.at(self.fees, places)
+            known = ~np.isnan(error).all(axis=0)
+            scored = ~np.isnan(error[:, known])
+            errors[places[known]] = error[:, known].mean(axis=0, where=scored)
+            fees[places[known]] = fee[:, known].mean(axis=0, where=scored)
+        return fees, np.sqrt(errors) if task == "regression" else errors
 
     @property
     def _steps(self) -> int:
