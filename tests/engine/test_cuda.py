@@ -92,3 +92,31 @@ def test_a_residual_network_scores_alike_and_does_not_seed_the_gpu():
     images = torch.rand(8, 3072, generator=torch.Generator().manual_seed(0))
     here = apply(network, images, device="cpu")
     torch.testing.assert_close(apply(network, images, batch=3, device="cuda"), here, rtol=1e-2, atol=1e-3)
+
+
+def test_compiled_a_residual_network_learns_what_it_learns_otherwise():
+    chance = torch.Generator().manual_seed(0)
+    images = torch.rand(70, 3072, generator=chance)
+    truth = torch.eye(M)[torch.randint(0, M, (1, 70), generator=chance)]
+    held = []
+    for compiled in (False, True):
+        network = Alone(resnet(4, M, width=8, seed=1))
+        plan = Training(epochs=4, batch=32, precision="float32", compiled=compiled)
+        # 64 rows are two whole batches: compiled or not, the same rows are seen.
+        history = train(
+            network, images, [truth], cross_entropy, rows=torch.arange(64), held=torch.arange(64, 70), training=plan
+        )
+        held.append(history.held)
+    torch.testing.assert_close(held[1], held[0], rtol=1e-2, atol=1e-3)
+
+
+def test_in_bfloat16_the_first_layer_is_normed_by_moments_in_float32():
+    stem = resnet(4, M, width=8, seed=1)[1].cuda()
+    coarse = torch.rand(32, 3, 8, 8, device="cuda").repeat_interleave(4, dim=2).repeat_interleave(4, dim=3)
+    images = coarse + 0.01 * torch.randn(32, 3, 32, 32, device="cuda")
+    with torch.autocast("cuda", dtype=torch.bfloat16), torch.no_grad():
+        half = stem(images)
+    rounded = images.bfloat16().double()
+    expected = stem.double()(rounded)
+    assert half.dtype == torch.bfloat16
+    torch.testing.assert_close(half.double(), expected, rtol=0.02, atol=0.02)

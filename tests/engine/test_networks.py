@@ -105,6 +105,37 @@ def test_a_residual_network_is_made_from_its_seed_and_leaves_chance_alone(monkey
     assert not problem.same_weights(once, problem.weights_of(resnet(6, 5, width=4, seed=4)))
 
 
+def smooth_images(n, dtype):
+    """Images whose neighbouring pixels are nearly the same, as in photographs: moments cancel there."""
+    chance = torch.Generator().manual_seed(4)
+    coarse = torch.rand(n, 3, 8, 8, generator=chance).repeat_interleave(4, dim=2).repeat_interleave(4, dim=3)
+    return (coarse + 0.01 * torch.randn(n, 3, 32, 32, generator=chance)).to(dtype)
+
+
+@pytest.mark.parametrize(("dtype", "close"), [(torch.float64, 1e-10), (torch.float32, 1e-4)])
+def test_the_first_layer_is_a_convolution_batch_norm_and_relu(dtype, close):
+    stem = resnet(4, 5, width=6, seed=1)[1].to(dtype)
+    layers = nn.Sequential(nn.Conv2d(3, 6, 3, padding=1, bias=False), nn.BatchNorm2d(6), nn.ReLU()).to(dtype)
+    layers[0].load_state_dict(stem.convolution.state_dict())
+    with torch.no_grad():
+        for norm in (stem.norm, layers[1]):
+            norm.weight.copy_(torch.linspace(0.5, 2.0, 6))
+            norm.bias.copy_(torch.linspace(-1.0, 1.0, 6))
+    weigh = torch.randn(5, 6, 32, 32, generator=torch.Generator().manual_seed(2)).to(dtype)
+    images = [smooth_images(5, dtype).requires_grad_() for _ in range(2)]
+    for _ in range(3):  # running statistics follow too
+        values = stem(images[0]), layers(images[1])
+        torch.testing.assert_close(*values, rtol=close, atol=close)
+    for value in values:
+        (value * weigh).mean().backward()
+    torch.testing.assert_close(images[0].grad, images[1].grad, rtol=close, atol=close)
+    for ours, theirs in zip(stem.parameters(), layers.parameters(), strict=True):
+        torch.testing.assert_close(ours.grad, theirs.grad, rtol=close, atol=close)
+    for ours, theirs in zip(stem.buffers(), layers.buffers(), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=close, atol=close)
+    torch.testing.assert_close(stem.eval()(images[0]), layers.eval()(images[1]), rtol=close, atol=close)
+
+
 @pytest.mark.parametrize("depth", [2, 5, 12])
 def test_other_depths_are_refused(depth):
     with pytest.raises(InvalidInputError, match="`depth` must be 4, 6, 8 or 10"):

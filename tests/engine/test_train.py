@@ -277,6 +277,17 @@ def test_batches_hold_every_row_once_and_none_holds_a_single_one(count, size):
         assert len(batches[-1]) > 1
 
 
+@given(count=st.integers(1, 200), size=st.integers(1, 64))
+def test_whole_batches_are_of_one_size_and_leave_out_less_than_one(count, size):
+    order = torch.arange(count)
+    batches = list(_batches(order, size, whole=True))
+    seen = torch.cat(batches)
+    assert torch.equal(seen, order[: len(seen)])
+    assert len({len(batch) for batch in batches}) == 1
+    assert count - len(seen) < size
+    assert len(batches[0]) == min(size, count)
+
+
 def test_one_row_left_over_is_no_reason_for_a_batch_norm_to_fail():
     network = Alone(nn.Sequential(nn.Linear(D, 8), nn.BatchNorm1d(8), nn.Linear(8, M)))
     assert len(ROWS) % 11 == 1

@@ -23,6 +23,7 @@ class Training:
         patience: stop after so many epochs in which no member got better on held-out rows; None never does.
         precision: of the network's own arithmetic; `"auto"` is bfloat16 on CUDA, and float32 elsewhere.
         compiled: whether to compile the network for whole batches, on CUDA; it takes seconds, and pays for large ones.
+            Rows that fill no batch then wait for an epoch whose order has them earlier.
     """
 
     epochs: int = 100

@@ -88,7 +88,8 @@ def train(
     if network.members == 1:
         rows, held = rows.reshape(-1), held.reshape(-1)
     network.to(where)
-    forward = _forward(network, plan, where)
+    if where.type == "cuda":
+        network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - its stub lacks it
     stepper = _Stepper(network, plan)
     state = Checkpoint.start(network, torch.Generator().manual_seed(random_state))
     mark = ""
@@ -100,16 +101,22 @@ def train(
     held_rows = held.to(where)
     shared = rows.cpu()
     context = _precision(plan.precision, where)
+    compiled = plan.compiled and where.type == "cuda"
+
+    def mean_losses(inputs: Tensor, *targets: Tensor) -> Tensor:
+        with context():
+            scores = network(inputs)
+        return loss(scores.float(), *targets).mean(dim=1)
+
+    losses_of = _compiled(mean_losses) if compiled else mean_losses
     while state.epoch < plan.epochs and not _tired(state, plan.patience):
         stepper.set_share(plan.share(state.epoch))
         order = shared[..., torch.randperm(shared.shape[-1], generator=state.generator)].to(where)
         network.train()
         seen = torch.zeros(network.members, device=where)
         with _own_chance(random_state + state.epoch, where), _threads(network, plan.batch, where):
-            for index in _batches(order, plan.batch):
-                with context():
-                    scores = (forward if index.shape[-1] == plan.batch else network)(data.inputs[index])
-                each = loss(scores.float(), *data.targets_at(index)).mean(dim=1)
+            for index in _batches(order, plan.batch, whole=compiled):
+                each = losses_of(data.inputs[index], *data.targets_at(index))
                 stepper.step(each.sum())
                 seen += each.detach()
         mean = _held_loss(network, data, loss, held_rows, context)
@@ -145,18 +152,12 @@ def apply(network: torch.nn.Module, inputs: Tensor, *, batch: int = 8192, device
     return torch.cat(blocks, dim=axis)
 
 
-def _forward(network: Network, plan: Training, where: torch.device) -> Callable[[Tensor], Tensor]:
-    """The network as whole batches go through it: on a GPU images lie channels last, and it may be compiled."""
-    if where.type != "cuda":
-        return network
-    network.to(where, memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - its stub lacks it
-    if not plan.compiled:
-        return network
+def _compiled(function: Loss) -> Loss:
     # One compiler serves a process, and gives up on a function that it has met in too many forms: it starts afresh.
     torch.compiler.reset()
     # Without trying out kernels: that takes a minute, and makes a small residual network a tenth faster.
-    compiled: Any = torch.compile(network, dynamic=False)
-    return compiled
+    made: Any = torch.compile(function, dynamic=False)
+    return made
 
 
 class _Stepper:
@@ -211,9 +212,17 @@ class _Resident:
         return found
 
 
-def _batches(order: Tensor, size: int) -> Iterator[Tensor]:
-    """The rows of an epoch, so many at a time; one left over joins the last, for a batch norm cannot learn from it."""
+def _batches(order: Tensor, size: int, *, whole: bool = False) -> Iterator[Tensor]:
+    """The rows of an epoch, so many at a time; one left over joins the last, for a batch norm cannot learn from it.
+
+    Args:
+        order: of the rows.
+        size: of a batch.
+        whole: leave out what fills no batch, unless there is nothing else: another size would be compiled anew.
+    """
     count, start = order.shape[-1], 0
+    if whole and count > size:
+        count -= count % size
     while start < count:
         stop = start + size
         if stop == count - 1 and size > 1:
