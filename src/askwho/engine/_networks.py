@@ -179,18 +179,18 @@ class _Stem(nn.Module):
 
     def _normed(self, moments: Float[Tensor, "32 32"], count: int) -> Float[Tensor, "width 32"]:
         """The convolution's weights with batch norm folded in, the bias behind them; running statistics follow."""
-        weights = self.convolution.weight.flatten(1)
-        mean = weights @ moments[:27, 27]
-        variance = ((weights @ moments[:27, :27]) * weights).sum(dim=1) - mean**2
-        variance = variance.clamp(min=0.0)  # it cannot be less, but for rounding
+        weights = nn.functional.pad(self.convolution.weight.flatten(1), (0, 5))
+        products = weights @ moments
+        mean = products[:, 27]
+        variance = ((products * weights).sum(dim=1) - mean**2).clamp(min=0.0)  # below 0 by rounding alone
         running_mean, running_variance, batches = self.norm.buffers()
         with torch.no_grad():
             running_mean.lerp_(mean, _MOMENTUM)
             running_variance.lerp_(variance * (count / (count - 1)), _MOMENTUM)
             batches += 1
         scale = self.norm.weight * torch.rsqrt(variance + self.norm.eps)
-        folded = torch.cat([weights * scale[:, None], (self.norm.bias - mean * scale)[:, None]], dim=1)
-        return nn.functional.pad(folded, (0, 4))
+        bias = self.norm.bias - mean * scale
+        return torch.cat([weights[:, :27] * scale[:, None], bias[:, None], weights[:, 28:]], dim=1)
 
 
 def _patches(images: Tensor) -> Float[Tensor, "rows 32"]:

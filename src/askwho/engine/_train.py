@@ -80,11 +80,7 @@ def train(
     """
     plan = training or Training()
     where = pick_device(device)
-    if isinstance(plan.rate, tuple) and len(plan.rate) != network.members:
-        raise InvalidInputError(f"`rate` must be one number, or {network.members}, one a member, got {len(plan.rate)}.")
-    for name, index in (("rows", rows), ("held", held)):
-        if not index.shape[-1]:
-            raise InvalidInputError(f"`{name}` must hold one row at the least, got none.")
+    _check(network, plan, rows=rows, held=held)
     if network.members == 1:
         rows, held = rows.reshape(-1), held.reshape(-1)
     network.to(where)
@@ -108,10 +104,13 @@ def train(
             scores = network(inputs)
         return loss(scores.float(), *targets).mean(dim=1)
 
+    def drawn(generator: torch.Generator) -> Tensor:
+        return shared[..., torch.randperm(shared.shape[-1], generator=generator)].to(where)
+
     losses_of = _compiled(mean_losses) if compiled else mean_losses
+    order = drawn(state.generator)
     while state.epoch < plan.epochs and not _tired(state, plan.patience):
         stepper.set_share(plan.share(state.epoch))
-        order = shared[..., torch.randperm(shared.shape[-1], generator=state.generator)].to(where)
         network.train()
         seen = torch.zeros(network.members, device=where)
         with _own_chance(random_state + state.epoch, where), _threads(network, plan.batch, where):
@@ -120,12 +119,16 @@ def train(
                 stepper.step(each.sum())
                 seen += each.detach()
         mean = _held_loss(network, data, loss, held_rows, context)
+        # The next order is drawn while a GPU is still at work.
+        ahead = state.generator.clone_state()
+        order = drawn(ahead)
         _stop_if_diverged(torch.stack([seen, mean]), state.epoch)
         state.record(network, mean.cpu())
         if progress is not None:
             progress(f"epoch {state.epoch}/{plan.epochs}: held-out loss {float(mean.mean()):.5f}")
         if checkpoint is not None and (state.epoch % checkpoint_every == 0 or state.epoch == plan.epochs):
             store(checkpoint, mark, state, network, stepper.optimizer)
+        state.generator = ahead
     state.give_best(network)
     network.eval()
     if checkpoint is not None:
@@ -150,6 +153,14 @@ def apply(network: torch.nn.Module, inputs: Tensor, *, batch: int = 8192, device
     with torch.inference_mode():
         blocks = [network(inputs[i : i + batch].to(where)).float().cpu() for i in range(0, len(inputs), batch)]
     return torch.cat(blocks, dim=axis)
+
+
+def _check(network: Network, plan: Training, **indices: Tensor) -> None:
+    if isinstance(plan.rate, tuple) and len(plan.rate) != network.members:
+        raise InvalidInputError(f"`rate` must be one number, or {network.members}, one a member, got {len(plan.rate)}.")
+    for name, index in indices.items():
+        if not index.shape[-1]:
+            raise InvalidInputError(f"`{name}` must hold one row at the least, got none.")
 
 
 def _compiled(function: Loss) -> Loss:
