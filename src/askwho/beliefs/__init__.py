@@ -3,7 +3,7 @@
 from askwho.beliefs._asking import NEVER, Asking, Basis, Turns, in_turn, summarise, worth_asking
 from askwho.beliefs._beliefs import Beliefs
 from askwho.beliefs._evidence import Evidence, Heard
-from askwho.beliefs._pool import Case, Pool, State
+from askwho.beliefs._pool import Case, Pool, State, random_masks
 
 __all__ = [
     "NEVER",
@@ -17,6 +17,7 @@ __all__ = [
     "State",
     "Turns",
     "in_turn",
+    "random_masks",
     "summarise",
     "worth_asking",
 ]

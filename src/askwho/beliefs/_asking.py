@@ -70,6 +70,7 @@ class Asking:
         bases: one for each number of questions asked before.
         gains: likewise, each (b, e, p): what asking each entity changes in expected error and later fees.
         free_start: whether a decision can be made before anybody is asked.
+        pool: how the answers of `entities` alone are believed together.
     """
 
     entities: Int[np.ndarray, " e"]
@@ -77,6 +78,7 @@ class Asking:
     bases: list[Basis]
     gains: list[Float32[np.ndarray, "b e p"]]
     free_start: bool
+    pool: Pool
 
     @classmethod
     def fit(
@@ -98,7 +100,7 @@ class Asking:
         before. What is learned is the change against stopping, so that where nothing is known nothing is gained.
 
         Args:
-            pool: how answers are believed together.
+            pool: how the answers of `entities` alone are believed together.
             case: past queries, out of fold.
             asked: shape (n, |A|), whose answers the log knows; nothing is learned from others.
             fees: shape (n, |A|), expected.
@@ -108,18 +110,18 @@ class Asking:
             random_state: the seed.
         """
         rng = np.random.default_rng(random_state)
-        small, few, known, paid = case.only(entities), pool.only(entities), asked[:, entities], fees[:, entities]
+        small, known, paid = case.only(entities), asked[:, entities], fees[:, entities]
         depth = min(_DEPTH, len(entities))
         size = known.shape[1]
         bases: list[Basis] = []
         gains: list[np.ndarray] = []
         after: Asking | None = None
         for level in range(depth - 1, -1, -1):
-            state = _drawn(few, small, known, paid, prices, level, rng)
+            state = _drawn(pool, small, known, paid, prices, level, rng)
             if not len(state.rows):
                 # No row has so many answers: nobody is asked so often.
                 continue
-            summary, stop = summarise(few, small, state)
+            summary, stop = summarise(pool, small, state)
             basis = Basis.of(summary, random_state=random_state + level)
             inputs = basis.apply(summary)
             found = np.zeros((inputs.shape[1], size, len(prices)), dtype=np.float32)
@@ -128,8 +130,8 @@ class Asking:
                 if len(open_) < 50:
                     found[0, j] = NEVER
                     continue
-                heard = few.hear(small, state.some(open_), j)
-                later, stopped = summarise(few, small, heard)
+                heard = pool.hear(small, state.some(open_), j)
+                later, stopped = summarise(pool, small, heard)
                 value = np.repeat(stopped[:, None], len(prices), axis=1)
                 if after is not None:
                     best = after.changes_everywhere(0, later, small.closed(heard), paid[heard.rows]).min(axis=1)
@@ -137,12 +139,11 @@ class Asking:
                 found[:, j] = _ridge(inputs[open_], value - stop[open_, None])
             bases.insert(0, basis)
             gains.insert(0, found)
-            after = cls(np.arange(size), prices, bases, gains, free_start)
-        return cls(entities, prices, bases, gains, free_start)
+            after = cls(np.arange(size), prices, bases, gains, free_start, pool)
+        return cls(entities, prices, bases, gains, free_start, pool)
 
     def changes(
         self,
-        pool: Pool,
         case: Case,
         state: State,
         fees: Float[np.ndarray, "n a"],
@@ -150,9 +151,9 @@ class Asking:
     ) -> tuple[Float[np.ndarray, "n e"], Float32[np.ndarray, " n"]]:
         """Return what asking each of `entities` changes in all, its own fee too, shape (n, e); below 0 is worth it.
 
-        And what is expected of stopping, shape (n,). `pool`, `case`, `state` and `fees` are of `entities` alone.
+        And what is expected of stopping, shape (n,). `case`, `state` and `fees` are of `entities` alone.
         """
-        summary, stop = summarise(pool, case, state)
+        summary, stop = summarise(self.pool, case, state)
         level = int(state.asked[0].sum())
         if level >= len(self.bases):
             return np.full((len(stop), len(self.entities)), NEVER), stop
@@ -225,20 +226,20 @@ def in_turn(
 
     Args:
         asking: the rule.
-        pool: how answers are believed together.
+        pool: how the answers are believed together in the end, of everybody.
         case: queries with all their answers.
         fees: shape (n, |A|), expected.
         fee_weight: λ.
         asked: shape (n, |A|), whose answers are known.
     """
-    small, few = case.only(asking.entities), pool.only(asking.entities)
+    small, few = case.only(asking.entities), asking.pool
     paid, there = fees[:, asking.entities], asked[:, asking.entities]
     n, depth = len(case), len(asking.bases)
     order, known = np.full((n, max(1, depth)), -1), np.ones(n, dtype=bool)
-    believed = pool.probabilities(case, pool.nothing(case, np.arange(n)))
+    members = np.zeros(asked.shape, dtype=bool)
     state = few.nothing(small, np.arange(n))
     for level in range(depth):
-        change, _ = asking.changes(few, small, state, paid[state.rows], fee_weight)
+        change, _ = asking.changes(small, state, paid[state.rows], fee_weight)
         best = change.argmin(axis=1)
         go = change[np.arange(len(best)), best] < 0
         if level == 0 and not asking.free_start:
@@ -251,9 +252,9 @@ def in_turn(
         if not on.size:
             break
         order[state.rows[on], level] = asking.entities[best[on]]
+        members[state.rows[on], asking.entities[best[on]]] = True
         state = few.hear(small, state.some(on), best[on])
-        believed[state.rows] = few.probabilities(small, state)
-    return Turns(order, believed, known)
+    return Turns(order, pool.probabilities(case, pool.hear_all(case, members)), known)
 
 
 def summarise(pool: Pool, case: Case, state: State) -> tuple[Float32[np.ndarray, "n f"], Float32[np.ndarray, " n"]]:
@@ -294,13 +295,14 @@ def worth_asking(
     """Return who is worth asking at some price, shape (e,): members of committees grown by marginal gain.
 
     A member is added where it lowers the committee's error by more than its fee is worth, so that one who repeats
-    another is left out.
+    another is left out. Where the log has no answer of a member its committee does without: who knows what others were
+    not asked about is worth asking too.
     """
     silent = (case.codes < 0).all(axis=0)
     candidates = np.flatnonzero(~silent)
     if len(candidates) <= _SMALL_PANEL:
         return candidates
-    rows = np.arange(len(case))
+    rows, charged = np.arange(len(case)), fees * asked.mean(axis=0)
     lost: dict[tuple[int, ...], float] = {}
     chosen: set[int] = set()
     for price in prices[::2]:
@@ -313,10 +315,8 @@ def worth_asking(
                     continue
                 key = tuple(sorted((*members, int(j))))
                 if key not in lost:
-                    lost[key] = _loss(
-                        pool, case, pool.hear(case, state, int(j)), truth, np.all(asked[:, list(key)], axis=1)
-                    )
-                cost = lost[key] + price * fees[j]
+                    lost[key] = _loss(pool, case, pool.hear(case, state, int(j)), truth)
+                cost = lost[key] + price * charged[j]
                 if best is None or cost < best[0]:
                     best = (cost, int(j))
             if best is None or best[0] >= now - _LEAST_GAIN:
@@ -327,15 +327,13 @@ def worth_asking(
     return np.array(sorted(chosen), dtype=np.intp)
 
 
-def _loss(pool: Pool, case: Case, state: State, truth: np.ndarray, known: np.ndarray) -> float:
+def _loss(pool: Pool, case: Case, state: State, truth: np.ndarray) -> float:
     """Half the error, half the Brier score: it moves before the error does, and never for more of the same."""
-    if not known.any():
-        return np.inf
     believed = pool.probabilities(case, state)
-    said, right = _sayable(case, state, believed)[known].argmax(axis=1), truth[known]
-    own = believed[known][np.arange(len(right)), right]
-    brier = 0.5 * (np.square(believed[known]).sum(axis=1) - 2 * own + 1)
-    return float(0.5 * brier.mean() + 0.5 * (said != right).mean())
+    said = _sayable(case, state, believed).argmax(axis=1)
+    own = believed[np.arange(len(truth)), truth]
+    brier = 0.5 * (np.square(believed).sum(axis=1) - 2 * own + 1)
+    return float(0.5 * brier.mean() + 0.5 * (said != truth).mean())
 
 
 def _sayable(case: Case, state: State, believed: np.ndarray) -> np.ndarray:

@@ -48,6 +48,8 @@ def asking_arrays(asking: Asking) -> dict[str, np.ndarray]:
         "entities": asking.entities.astype(np.int32),
         "prices": asking.prices,
         "free_start": np.array([asking.free_start]),
+        "pool.members": asking.pool.members,
+        "pool.sources": asking.pool.sources,
     }
     for level, (basis, gains) in enumerate(zip(asking.bases, asking.gains, strict=True)):
         arrays |= {f"{level}.{name}": getattr(basis, name) for name in _BASIS} | {f"{level}.gains": gains}
@@ -63,4 +65,5 @@ def read_asking(arrays: dict[str, np.ndarray]) -> Asking:
         [Basis(*(arrays[f"{level}.{name}"] for name in _BASIS)) for level in range(depth)],
         [arrays[f"{level}.gains"] for level in range(depth)],
         bool(arrays["free_start"][0]),
+        Pool(arrays["pool.members"], arrays["pool.sources"]),
     )

@@ -6,12 +6,13 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from askwho.answers import Answers, Cell
-from askwho.beliefs import NEVER, Asking, Beliefs, Case, in_turn, worth_asking
+from askwho.beliefs import NEVER, Asking, Beliefs, Case, Pool, in_turn, random_masks, worth_asking
 from askwho.learners import each_fold
 from askwho.panel import Panel
 from askwho.router._scoring import Scoring, price_grid
 
 _PRICES = 14
+_MASKS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +47,18 @@ def learn_turns(
     asked = score.answers.states != Cell.NOT_ASKED
     right = beliefs.right(score.answers, case.codes, score.truth)
     entities = worth_asking(beliefs.pool, case, right, asked=asked, fees=score.fees, prices=prices)
+    everybody = len(entities) == np.any(case.codes >= 0, axis=0).sum()
+
+    def pool(rows: np.ndarray) -> Pool:
+        # Weights learned from a whole large panel are about its weak members, and too sure of the good ones together.
+        if everybody:
+            return beliefs.pool.only(entities)
+        masks = random_masks(asked[rows][:, entities], _MASKS, random_state=random_state)
+        return Pool.fit(case.rows(rows).only(entities), right[rows], masks)
 
     def rule(rows: np.ndarray) -> Asking:
         return Asking.fit(
-            beliefs.pool,
+            pool(rows),
             case.rows(rows),
             asked=asked[rows],
             fees=score.foreseen[rows],
@@ -59,12 +68,14 @@ def learn_turns(
             random_state=random_state,
         )
 
+    # Between two prices the rule is a mixture of theirs: more of them cost little, and a budget is met more closely.
+    tried = np.sort(np.concatenate([prices, np.sqrt(prices[1:-1] * prices[2:])]))
     n = len(case)
-    got, paid, sizes = np.empty((len(prices), n)), np.empty((len(prices), n)), np.empty((len(prices), n), dtype=np.intp)
+    got, paid, sizes = np.empty((len(tried), n)), np.empty((len(tried), n)), np.empty((len(tried), n), dtype=np.intp)
     # Two halves suffice: what is learned here has few parameters.
     for seen, held in each_fold(fold % 2):
-        got[:, held], paid[:, held], sizes[:, held] = taken_turns(rule(seen), score, prices, held)
-    return rule(np.arange(n)), (prices, got, paid, sizes)
+        got[:, held], paid[:, held], sizes[:, held] = taken_turns(rule(seen), score, tried, held)
+    return rule(np.arange(n)), (tried, got, paid, sizes)
 
 
 def taken_turns(
@@ -99,7 +110,7 @@ def next_step(
 ) -> Step:
     """Return the next question of each query, from what was asked so far and what came back; stateless."""
     state = beliefs.pool.hear_all(case, asked)
-    small, few = case.only(asking.entities), beliefs.pool.only(asking.entities)
+    small = case.only(asking.entities)
     price = fees[:, asking.entities]
     entity = np.full(len(case), -1)
     believed = beliefs.pool.probabilities(case, state)
@@ -108,10 +119,10 @@ def next_step(
     inside = asked[:, asking.entities]
     count = inside.sum(axis=1)
     nobody = np.logical_not(np.any(asked & ~beliefs.evidence.silent, axis=1))
-    heard = few.hear_all(small, inside)
+    heard = asking.pool.hear_all(small, inside)
     for level, rate in _alike(count, fee_weights) if len(asking.entities) else ():
         rows = np.flatnonzero((count == level) & (fee_weights == rate))
-        change, _ = asking.changes(few, small, heard.some(rows), price[rows], rate)
+        change, _ = asking.changes(small, heard.some(rows), price[rows], rate)
         best = change.argmin(axis=1)
         least = change[np.arange(len(rows)), best]
         go = (least < 0) | (np.take(nobody, rows) & (not asking.free_start) & (least < NEVER))
