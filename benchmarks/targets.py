@@ -3,11 +3,13 @@
 Each log is split 60/40 by group ten times; askwho, as it comes, and the rivals that a figure is about are fitted on the
 one part and judged on the other. Fees are multiples of the best single entity's. A figure is the mean over splits, with
 the 95% interval of Student's t over them; splits share rows, so that it is about the spread over splits of these logs.
+Each log has its own provenance: logs that are not run stay in the file as they are.
 
     ASKWHO_DATA=... python benchmarks/targets.py --workers 2 --out benchmarks/results/targets.json
 """
 
 import argparse
+import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -57,12 +59,15 @@ def main() -> None:
             name, seed = jobs[job]
             by_log[name][seed] = job.result()
             print(name, seed, by_log[name][seed]["askwho"], flush=True)
-    results: dict[str, Any] = {
-        name: over_splits([found[seed] for seed in sorted(found)]) for name, found in by_log.items()
+    out: Path | None = arguments.out
+    results: dict[str, Any] = json.loads(out.read_text()) if out is not None and out.exists() else {}
+    run = {
+        "seeds": arguments.seeds,
+        "provenance": provenance(seed=0, libraries=("numpy", "scipy", "scikit-learn", "lightgbm")),
     }
-    results["seeds"] = arguments.seeds
-    results["provenance"] = provenance(seed=0, libraries=("numpy", "scipy", "scikit-learn", "lightgbm"))
-    write_down(results, arguments.out)
+    for name, found in by_log.items():
+        results[name] = {**over_splits([found[seed] for seed in sorted(found)]), **run}
+    write_down(results, out)
 
 
 def one_split(data: Path, name: str, seed: int) -> dict[str, dict[str, float]]:

@@ -165,3 +165,35 @@ def test_every_answer_may_be_new():
     for point in result[::4]:
         heard, _ = taking_turns(policy, new, fee_weight=point["fee_weight"])
         assert point["error"] >= 1 - (heard & right).any(axis=1).mean() - 1e-9
+
+
+def herd(n, seed):
+    """Three good experts who err alone, and nine weak ones who mostly say what the others of them say."""
+    rng = np.random.default_rng(seed)
+    classes = np.array(["cat", "dog", "eel", "owl"])
+    truth, common = rng.choice(classes, n), rng.choice(classes, n)
+    table = {"x_0": rng.normal(size=n), "truth": truth}
+    for j in range(12):
+        right = rng.random(n) < (0.7 if j < 3 else 0.4)
+        said = np.where(right, truth, rng.choice(classes, n))
+        table[f"answer_{j:02d}"] = said if j < 3 else np.where(rng.random(n) < 0.7, common, said)
+    return table
+
+
+def test_those_worth_asking_of_a_large_panel_are_believed_for_what_they_are():
+    columns = Columns(truth="truth", answers="answer_*", features="x_*", fees={f"{j:02d}": 1.0 for j in range(12)})
+    policy, table, n = fitted(herd(1200, 0), columns), herd(1200, 1), 1200
+    asking, beliefs = policy.router.asking_, policy.router.beliefs_
+    assert {0, 1, 2} <= set(asking.entities.tolist())
+    assert len(asking.entities) < 12
+    said = answers_of(policy, table, np.ones((n, 12), dtype=bool))
+    case = beliefs.case(said, expected=np.clip(policy.router.expected_errors(policy.features(table)), 0, 1))
+    good, few = np.tile(np.arange(12) < 3, (n, 1)), case.only(asking.entities)
+    own = asking.pool.probabilities(few, asking.pool.hear_all(few, good[:, asking.entities]))
+    whole = beliefs.pool.probabilities(case, beliefs.pool.hear_all(case, good))
+    truth = np.searchsorted(beliefs.classes, table["truth"])
+    # Weights of the whole panel are about the herd, whose agreement says little; that of the three says much.
+    surprise = [-np.log(believed[np.arange(n), truth]).mean() for believed in (own, whole)]
+    assert surprise[0] < surprise[1] - 0.005
+    astray = [abs(b.max(axis=1).mean() - (b.argmax(axis=1) == truth).mean()) for b in (own, whole)]
+    assert astray[0] < 0.015 < astray[1]
