@@ -203,9 +203,7 @@ class Turns:
 
     def members(self, size: int) -> Bool[np.ndarray, "n a"]:
         """Return who was asked of a panel of `size`, shape (n, size)."""
-        members = np.zeros((len(self.order), size + 1), dtype=bool)
-        np.put_along_axis(members, self.order, np.bool_(1), axis=1)
-        return members[:, :-1]
+        return _members(self.order, size)
 
     def paid(self, fees: Float[np.ndarray, "n a"]) -> Float[np.ndarray, " n"]:
         """Return what was charged in all, shape (n,)."""
@@ -236,7 +234,6 @@ def in_turn(
     paid, there = fees[:, asking.entities], asked[:, asking.entities]
     n, depth = len(case), len(asking.bases)
     order, known = np.full((n, max(1, depth)), -1), np.ones(n, dtype=bool)
-    members = np.zeros(asked.shape, dtype=bool)
     state = few.nothing(small, np.arange(n))
     for level in range(depth):
         change, _ = asking.changes(small, state, paid[state.rows], fee_weight)
@@ -252,9 +249,16 @@ def in_turn(
         if not on.size:
             break
         order[state.rows[on], level] = asking.entities[best[on]]
-        members[state.rows[on], asking.entities[best[on]]] = True
         state = few.hear(small, state.some(on), best[on])
-    return Turns(order, pool.probabilities(case, pool.hear_all(case, members)), known)
+    heard = pool.hear_all(case, _members(order, asked.shape[1]))
+    return Turns(order, pool.probabilities(case, heard), known)
+
+
+def _members(order: Int[np.ndarray, "n d"], size: int) -> Bool[np.ndarray, "n a"]:
+    """Who is in an order that ends with −1, as a table."""
+    members = np.zeros((len(order), size + 1), dtype=bool)
+    np.put_along_axis(members, order, np.bool_(1), axis=1)
+    return members[:, :-1]
 
 
 def summarise(pool: Pool, case: Case, state: State) -> tuple[Float32[np.ndarray, "n f"], Float32[np.ndarray, " n"]]:
