@@ -15,7 +15,6 @@ from askwho.learners import each_fold
 
 # Beyond so many classes nobody's habits with each of them can be learned: candidates are then what a row's members say.
 _MOST_CLASSES = 64
-_MASKS = 2
 # Even a sure base may be wrong: so much of its share goes to all classes.
 _DOUBT = 0.01
 _UNSEEN = 1e-4
@@ -99,7 +98,7 @@ class Beliefs:
             evidence[held] = taught.of(heard.rows(held))
         case = Case(heard.prior, evidence, np.where(silent, -1, heard.codes), heard.expected, classes)
         asked = (answers.states != Cell.NOT_ASKED) & ~silent
-        pool = Pool.fit(case, right, random_masks(asked, _MASKS, random_state=random_state))
+        pool = Pool.fit(case, right, random_masks(asked, random_state=random_state))
         whole = Evidence.fit(heard, right, silent=silent, named=named)
         return cls(classes, truths, share, whole, pool), case
 

@@ -13,6 +13,7 @@ _BANDS = np.array([0, 0, 1, 2, 3, 3, 4, 4, 4, 5])
 _SOURCES = 5
 _STARTS = (0.7, 0.0, 0.0, 0.0, 1.0)
 _RIDGE = 3.0
+_MASKS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,12 +188,12 @@ class Pool:
         return shares / shares.sum(axis=1, keepdims=True)
 
 
-def random_masks(asked: Bool[np.ndarray, "n a"], count: int, *, random_state: int) -> list[Bool[np.ndarray, "n a"]]:
+def random_masks(asked: Bool[np.ndarray, "n a"], *, random_state: int) -> list[Bool[np.ndarray, "n a"]]:
     """Return sets of members to learn from: some of all sizes at random, and everybody."""
     rng = np.random.default_rng(random_state)
     n, size = asked.shape
     masks = [asked]
-    for _ in range(count):
+    for _ in range(_MASKS):
         place = rng.random((n, size)).argsort(axis=1).argsort(axis=1)
         masks.append(asked & (place < rng.integers(1, size + 1, n)[:, None]))
     return masks

@@ -12,7 +12,6 @@ from askwho.panel import Panel
 from askwho.router._scoring import Scoring, price_grid
 
 _PRICES = 14
-_MASKS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +52,7 @@ def learn_turns(
         # Weights learned from a whole large panel are about its weak members, and too sure of the good ones together.
         if everybody:
             return beliefs.pool.only(entities)
-        masks = random_masks(asked[rows][:, entities], _MASKS, random_state=random_state)
+        masks = random_masks(asked[rows][:, entities], random_state=random_state)
         return Pool.fit(case.rows(rows).only(entities), right[rows], masks)
 
     def rule(rows: np.ndarray) -> Asking:
