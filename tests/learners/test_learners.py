@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from askwho.learners import LEARNERS, candidates, cross_fit, folds, own_base
+from askwho.learners import LEARNERS, candidates, cross_fit, folds, own_base, suited
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-1, 1, (800, 3)).astype(np.float32)
@@ -68,3 +68,24 @@ def test_whole_numbers_are_no_reason_to_round_a_base():
     trial = own_base(X, None, truth, folds(np.arange(800), 3), task="regression")
     assert trial is not None
     assert min(trial.errors.values()) < 1.0
+
+
+def test_errors_that_change_from_one_query_to_the_next_are_learned_locally():
+    fold = folds(np.arange(800), 5)
+    checkers = (np.floor(2 * X[:, 0]) + np.floor(2 * X[:, 1])) % 2
+    sharp = np.column_stack([checkers, 1 - checkers])
+    for name in ("forest", "neighbours"):
+        lost = [
+            np.mean((cross_fit(make, X, sharp, fold) - sharp) ** 2)
+            for make in (LEARNERS[name], suited(name, X, sharp, fold))
+        ]
+        assert lost[1] < 0.6 * lost[0]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_learner_stays_as_it_comes_where_locality_is_not_clearly_better(name):
+    noise = (np.random.default_rng(1).random((800, 3)) < 0.4).astype(float)
+    fold = folds(np.arange(800), 5)
+    assert suited(name, X, noise, fold) is LEARNERS[name]
+    unasked = np.where(fold[:, None] == 0, np.nan, noise)
+    assert suited(name, X, unasked, fold) is LEARNERS[name]

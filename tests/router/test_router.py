@@ -8,6 +8,7 @@ from askwho.data import Columns, read_log
 from askwho.learners import folds
 from askwho.policy import fit_policy
 from askwho.router import Calibration, Router, Rows
+from askwho.router._scoring import Scoring
 from tests import synthetic
 
 COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*", fees=synthetic.FEES)
@@ -53,7 +54,7 @@ def test_a_budget_is_met_on_held_out_rows_and_about_met_on_new_ones(policy, new)
 
 
 def test_a_budget_between_two_prices_is_spent(policy):
-    budget = 0.08
+    budget = 0.1
     alone = min(p["error"] for p in policy.router.validated_ if p["mean_fee"] <= budget)
     paid, erred = synthetic.tried(policy.router.rows_, policy.router.setting_for(budget=budget))
     assert 0.95 * budget < paid <= budget
@@ -273,3 +274,10 @@ def test_fees_that_differ_by_query_are_foreseen_from_the_features_and_charged_as
 
     save(policy, tmp_path / "policy")
     np.testing.assert_allclose(load(tmp_path / "policy").select(new, fee_weight=0.5).fees, selection.fees)
+
+
+@pytest.mark.parametrize(("area", "chosen"), [(0.1, "majority"), (0.0001, "posterior")])
+def test_a_committee_that_knows_its_members_is_given_up_only_for_more_than_chance(monkeypatch, log, area, chosen):
+    monkeypatch.setattr(Scoring, "area", lambda self, judged, committee, width: area * (committee == "posterior"))
+    fitted = fit_policy(log.rows(np.arange(300)), learner="linear", base="none", cv=2)
+    assert fitted.router.committee_ == chosen

@@ -4,7 +4,7 @@ from askwho.learners._comp_sum import SURROGATE_NAMES, CompSum, Exportable, Scor
 from askwho.learners._learner import Learner, MakeLearner, cross_fit, each_fold, folds
 from askwho.learners._own import OwnBase, Trial, Words, own_base, weigh_words
 from askwho.learners._perceptrons import Perceptrons, fit_perceptrons, fit_regressors, log_shares
-from askwho.learners._registry import LEARNERS, candidates
+from askwho.learners._registry import LEARNERS, candidates, suited
 from askwho.learners._smooth import Linear, Neighbours
 from askwho.learners._trees import Boosting, Forest
 
@@ -33,5 +33,6 @@ __all__ = [
     "folds",
     "log_shares",
     "own_base",
+    "suited",
     "weigh_words",
 ]

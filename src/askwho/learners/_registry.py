@@ -2,9 +2,13 @@
 
 import importlib.util
 from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+from jaxtyping import Float, Int
 
 from askwho import _validation as check
-from askwho.learners._learner import MakeLearner
+from askwho.learners._learner import MakeLearner, each_fold
 from askwho.learners._smooth import Linear, Neighbours
 from askwho.learners._trees import Boosting, Forest
 
@@ -15,6 +19,15 @@ LEARNERS: Mapping[str, MakeLearner] = {
     "linear": Linear,
 }
 """Every learner, by name; each is made from a seed."""
+
+# Where entities know some kinds of query and not others, their errors change from one query to the next.
+_MORE_LOCAL: Mapping[str, tuple[MakeLearner, ...]] = {
+    "forest": (partial(Forest, leaf=1),),
+    "neighbours": tuple(partial(Neighbours, neighbours=k, prior=k / 10) for k in (20, 10, 5)),
+}
+# It takes so many standard errors to leave the usual settings, and so many rows tell.
+_CLEARLY = 2.0
+_ENOUGH_ROWS = 12_000
 
 
 def candidates(learner: str) -> list[str]:
@@ -30,3 +43,32 @@ def _can_import(library: str) -> bool:
         return importlib.util.find_spec(library) is not None
     except ModuleNotFoundError:
         return False
+
+
+def suited(
+    name: str,
+    X: Float[np.ndarray, "n d"],
+    errors: Float[np.ndarray, "n a"],
+    fold: Int[np.ndarray, " n"],
+    *,
+    random_state: int = 0,
+) -> MakeLearner:
+    """Return the learner of that name: more local than it comes, where that is clearly better on the first fold."""
+    usual = LEARNERS[name]
+    rng = np.random.default_rng(random_state)
+    seen, held = (rng.permutation(rows)[:_ENOUGH_ROWS] for rows in next(each_fold(fold)))
+
+    def losses(make: MakeLearner) -> np.ndarray:
+        return np.square(make(random_state).fit(X[seen], errors[seen]).predict(X[held]) - errors[held])
+
+    others = _MORE_LOCAL.get(name, ())
+    known = ~np.isnan(errors[held])
+    if not others or known.any(axis=1).sum() < 2:
+        return usual
+    lost = losses(usual)
+    best, least = usual, 0.0
+    for make in others:
+        change = np.where(known, losses(make) - lost, 0.0).sum(axis=1)[known.any(axis=1)]
+        if change.mean() < min(least, -_CLEARLY * change.std() / np.sqrt(len(change))):
+            best, least = make, float(change.mean())
+    return best

@@ -13,14 +13,15 @@ from askwho.answers import Answers, Cell
 from askwho.beliefs import Beliefs
 from askwho.exceptions import InvalidInputError
 from askwho.learners import (
-    LEARNERS,
     SURROGATE_NAMES,
     CompSum,
+    MakeLearner,
     Scorer,
     candidates,
     cross_fit,
     each_fold,
     folds,
+    suited,
 )
 from askwho.panel import Panel
 from askwho.router._calibration import Calibration
@@ -222,21 +223,22 @@ class Router(Decider):
 
     def _learn_errors(self, score: Scoring, X: np.ndarray, observed: np.ndarray, fold: np.ndarray) -> Judgement:
         """Choose the learner of expected errors, and fit it on everything; return its out-of-fold judgement."""
-        best: tuple[float, str, Judgement, Calibration] | None = None
+        best: tuple[float, str, Judgement, Calibration, MakeLearner] | None = None
         self.trials_: dict[str, float] = {}
         for name in candidates(str(self.learner)):
-            raw = cross_fit(LEARNERS[name], X, observed, fold, random_state=self.random_state)
+            make = suited(name, X, observed, fold, random_state=self.random_state)
+            raw = cross_fit(make, X, observed, fold, random_state=self.random_state)
             calibration = Calibration.fit(raw, observed)
             judged = Judgement(calibration.apply(raw), self.panel_.error_weights)
             found = score.area(judged, COMMITTEES[self.task_][-1] if score.answers is not None else None, self.width_)
             self.trials_[name] = found
             self._say(f"learner {name}: area {found:.4f}")
             if best is None or found < best[0]:
-                best = (found, name, judged, calibration)
+                best = (found, name, judged, calibration, make)
         assert best is not None  # noqa: S101 - there is always a candidate
-        _, self.learner_name_, judged, self.calibration_ = best
+        _, self.learner_name_, judged, self.calibration_, make = best
         self.scorer_ = None
-        self.learner_ = LEARNERS[self.learner_name_](self.random_state).fit(X, observed)
+        self.learner_ = make(self.random_state).fit(X, observed)
         return judged
 
     def _learn_scores(
@@ -284,7 +286,18 @@ class Router(Decider):
         if self.committee != "auto":
             names = (self.committee,)
         self.committee_trials_ = {name: score.area(judged, name, self.width_) for name in names}
-        return min(self.committee_trials_, key=lambda name: self.committee_trials_[name])
+        best = min(self.committee_trials_, key=lambda name: self.committee_trials_[name])
+        if POSTERIOR not in names or best == POSTERIOR:
+            return best
+        # One that knows its members is not given up for what may be chance.
+        order = judged.order(score.foreseen, 0.0, self.width_)
+        change = score.prefix(judged, order, POSTERIOR) - score.prefix(judged, order, best)
+        scored = ~np.isnan(change)
+        rows = scored.any(axis=1)
+        means = np.where(scored, change, 0.0).sum(axis=1)[rows] / scored.sum(axis=1)[rows]
+        chance = means.std() / np.sqrt(max(1, len(means)))
+        worse = self.committee_trials_[POSTERIOR] - self.committee_trials_[best]
+        return POSTERIOR if worse <= chance else best
 
     def _choose_overlap(self, score: Scoring, judged: Judgement) -> Judgement:
         """Let those who repeat each other stand further apart in the ranking, where validation is the better for it."""
