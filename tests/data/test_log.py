@@ -135,6 +135,15 @@ def test_texts_alike_are_near_in_any_script():
     assert nearest == [0, 1, 2, 3]
 
 
+def test_texts_of_other_shapes_are_told_apart_whatever_they_are_about():
+    texts = ["Solve 2x = 4", "solve two x equals four", "Solve\n2x = 4", "SOLVE 2X = 4", "Solve 2x = 4?", ""]
+    shapes = TextEncoder.fit(texts, dimensions=2).transform(texts)[:, 2:]
+    assert shapes.shape == (6, 14)
+    assert np.isfinite(shapes).all()
+    assert len(np.unique(shapes, axis=0)) == 6
+    assert np.flatnonzero(shapes[5]).tolist() == [3], "nothing is one empty line"
+
+
 def test_a_look_finds_every_problem_at_once(table):
     table["x_0"][3] = np.inf
     table["x_1"][:] = 1.0

@@ -1,6 +1,8 @@
 """A text encoder that needs no download: hashed words and characters, weighed, and pressed into a few dimensions."""
 
 import hashlib
+import math
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +18,11 @@ _WORDS: Any = HashingVectorizer(n_features=2**14, ngram_range=(1, 2), **_OPTIONS
 # Characters carry scripts without spaces, codes and formulas; the first few hundred of them tell the kind of text.
 _CHARACTERS: Any = HashingVectorizer(n_features=2**13, analyzer="char_wb", ngram_range=(3, 3), **_OPTIONS)
 _FIRST = 300
+# Past so many characters a text is what it was before.
+_LONG = 2000
+_DIGITS, _CAPITALS, _MARKS = (
+    characters.encode() for characters in (string.digits, string.ascii_uppercase, string.punctuation)
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +51,7 @@ class TextEncoder:
         return cls(idf.astype(np.float32), svd.components_.astype(np.float32))
 
     def transform(self, texts: Sequence[str]) -> Float[np.ndarray, "n e"]:
-        """Return the encoded texts, shape (n, dimensions + 4): directions, then length and make-up."""
+        """Return the encoded texts, shape (n, dimensions + 14): directions, then length, lines and make-up."""
         dense = np.asarray(_weigh(_counts(texts), self.idf) @ self.components.T)
         return np.hstack([dense, _shape_of(texts)]).astype(np.float32)
 
@@ -69,9 +76,34 @@ def _weigh(counts: Any, idf: np.ndarray) -> Any:  # noqa: ANN401 - a sparse matr
 
 
 def _shape_of(texts: Sequence[str]) -> np.ndarray:
-    rows: list[list[float]] = []
-    for text in texts:
-        size = max(1, len(text))
-        digits = sum(character.isdigit() for character in text[:2000])
-        rows.append([np.log1p(len(text)), np.log1p(text.count(" ")), digits / size, text.count("\n") / size])
-    return np.array(rows)
+    return np.array([_shape(text) for text in texts])
+
+
+def _shape(text: str) -> list[float]:
+    """Length, lines and make-up of one text: what it is about is for its words to say, how hard it is shows here."""
+    start = text[:_LONG]
+    lines, words = start.split("\n"), start.split()
+    many, lengths = max(1, len(words)), [len(line) for line in lines]
+    head, rest = (part.encode("utf-8", "surrogatepass") for part in (lines[0], start[lengths[0] :]))
+    mean = sum(lengths) / len(lines)
+    uneven = math.sqrt(sum((length - mean) ** 2 for length in lengths) / len(lines))
+    return [
+        math.log1p(len(text)),
+        math.log1p(text.count(" ")),
+        text.count("\n") / max(1, len(text)),
+        math.log1p(len(lines)),
+        math.log1p(lengths[0]),
+        math.log1p(uneven),
+        _share(head + rest, _DIGITS),
+        _share(head, _DIGITS),
+        _share(rest, _DIGITS),
+        _share(head + rest, _CAPITALS),
+        _share(head + rest, _MARKS),
+        math.log1p(sum(map(len, words)) / many),
+        len(set(words)) / many,
+        math.log1p(start.count("?")),
+    ]
+
+
+def _share(text: bytes, characters: bytes) -> float:
+    return 1 - len(text.translate(None, characters)) / len(text) if text else 0.0
