@@ -55,6 +55,15 @@ def test_a_base_is_kept_only_where_it_beats_a_constant():
     assert np.abs(numbers.answers - 3 * X[:, 1]).mean() < 0.5
 
 
+def test_a_base_that_hardly_knows_more_than_a_constant_is_left_out():
+    draw = np.random.default_rng(2)
+    features = draw.uniform(-1, 1, (40_000, 1))
+    for knows, kept in ((0.012, False), (0.2, True)):
+        truth = draw.random(len(features)) < 0.5 + knows * np.sign(features[:, 0])
+        trial = own_base(features, None, truth, folds(np.arange(len(truth)), 2), task="classification")
+        assert (trial is not None) == kept
+
+
 @pytest.mark.parametrize("name", LEARNERS)
 def test_an_entity_that_was_never_asked_is_expected_to_be_like_the_others(name):
     errors = ERRORS.copy()

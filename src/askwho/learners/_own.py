@@ -18,6 +18,8 @@ _PLAIN: Any = None
 _WORDS: Any = HashingVectorizer(n_features=2**20, ngram_range=(1, 2), alternate_sign=False, norm=_PLAIN, binary=True)
 # Past this many classes a linear model of a million words costs more than it can tell.
 _MOST_TEXT_CLASSES = 5
+# A base must take so much of a constant's error away: one that hardly knows more would only stand in the way.
+_LEAST_GAIN = 0.03
 
 
 def weigh_words(words: Any, weights: Float32[np.ndarray, " w"]) -> Any:  # noqa: ANN401 - sparse matrices
@@ -91,7 +93,7 @@ def own_base(
     task: Literal["classification", "regression"],
     random_state: int = 0,
 ) -> Trial | None:
-    """Return the best base that the features give, or None where none clearly beats a constant answer."""
+    """Return the best base that the features give, or None where none is clearly better than a constant answer."""
     if task == "regression":
         truth = truth.astype(np.float64)
     elif min(len(np.unique(truth[seen])) for seen, _ in each_fold(fold)) < 2:
@@ -112,8 +114,9 @@ def own_base(
         trials[name] = (answers, _losses(answers, truth, task), inputs, shares)
     best = min(trials, key=lambda name: trials[name][1].mean())
     answers, losses, inputs, shares = trials[best]
-    gain = _losses(_constant(truth, fold, task), truth, task) - losses
-    if gain.mean() <= 2 * gain.std() / np.sqrt(len(gain)):
+    constant = _losses(_constant(truth, fold, task), truth, task)
+    gain = constant - losses
+    if gain.mean() <= max(2 * gain.std() / np.sqrt(len(gain)), _LEAST_GAIN * constant.mean()):
         return None
     fitted = _fit(best, random_state, inputs, truth)
     reads: Literal["features", "text"] = "text" if best == "words" else "features"
