@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from askwho.beliefs import Asking, Beliefs, in_turn, worth_asking
+from askwho.beliefs import Asking, Beliefs, Pool, in_turn, worth_asking
 from tests.beliefs import worlds
 
 PRICES = np.array([0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.3, 1.0, 10.0])
@@ -25,11 +25,10 @@ def learned(beliefs, case, *, fees=None, entities=None, asked=None, free_start=F
     )
 
 
-def turns(asking, beliefs, case, fee_weight, *, fees=None, asked=None):
+def turns(asking, case, fee_weight, *, fees=None, asked=None):
     n, size = case.codes.shape
     return in_turn(
         asking,
-        beliefs.pool,
         case,
         fees=np.tile(np.ones(size) if fees is None else fees, (n, 1)),
         fee_weight=fee_weight,
@@ -49,7 +48,7 @@ def test_it_asks_on_where_only_two_more_answers_could_change_anything(jury):
     beliefs, case, _ = jury
     both, alone = learned(beliefs, case), learned(beliefs, case, entities=np.array([0, 1]))
     fees = np.array([0.1, 1.0, 1.0])
-    ahead, blind = (turns(rule, beliefs, case, 0.012, fees=fees) for rule in (both, alone))
+    ahead, blind = (turns(rule, case, 0.012, fees=fees) for rule in (both, alone))
     assert (ahead.order[:, 0] == 0).mean() > 0.95
     # With nobody to come after it, one more answer is worth nothing; with one to come, it is.
     assert (blind.asked > 1).mean() < 0.1
@@ -64,7 +63,7 @@ def test_looking_ahead_pays(jury):
     weight, fees = 0.012, np.array([0.1, 1.0, 1.0])
     costs = []
     for entities in (None, np.array([0, 1])):
-        done = turns(learned(beliefs, case, entities=entities), beliefs, case, weight, fees=fees)
+        done = turns(learned(beliefs, case, entities=entities), case, weight, fees=fees)
         paid = done.paid(np.tile(fees, (1500, 1)))
         costs.append((done.believed.argmax(axis=1) != truth).mean() + weight * paid.mean())
     assert costs[0] < costs[1] - 0.01
@@ -79,10 +78,10 @@ def panel():
 
 
 def test_dearer_money_asks_less(panel):
-    beliefs, case, truth, fees, rule = panel
+    _, case, truth, fees, rule = panel
     paid, lost = [], []
     for weight in PRICES:
-        done = turns(rule, beliefs, case, weight, fees=fees)
+        done = turns(rule, case, weight, fees=fees)
         paid.append(done.paid(np.tile(fees, (700, 1))).mean())
         lost.append((done.believed.argmax(axis=1) != truth).mean())
     assert all(b <= a + 0.02 for a, b in itertools.pairwise(paid))
@@ -92,8 +91,8 @@ def test_dearer_money_asks_less(panel):
 
 
 def test_where_money_alone_decides_the_cheapest_is_asked_and_nobody_else(panel):
-    beliefs, case, _, fees, rule = panel
-    done = turns(rule, beliefs, case, 1000.0, fees=fees)
+    _, case, _, fees, rule = panel
+    done = turns(rule, case, 1000.0, fees=fees)
     assert (done.order[:, 0] == 3).all()
     assert (done.asked == 1).all()
 
@@ -101,13 +100,13 @@ def test_where_money_alone_decides_the_cheapest_is_asked_and_nobody_else(panel):
 def test_where_money_alone_decides_and_something_is_known_nobody_is_asked(panel):
     beliefs, case, _, fees, _ = panel
     free = learned(beliefs, case, fees=fees, free_start=True)
-    assert (turns(free, beliefs, case, 1000.0, fees=fees).asked == 0).all()
-    assert (turns(free, beliefs, case, 0.0, fees=fees).asked > 1).mean() > 0.9
+    assert (turns(free, case, 1000.0, fees=fees).asked == 0).all()
+    assert (turns(free, case, 0.0, fees=fees).asked > 1).mean() > 0.9
 
 
 def test_nobody_is_asked_twice(panel):
-    beliefs, case, _, fees, rule = panel
-    order = turns(rule, beliefs, case, 0.0, fees=fees).order
+    _, case, _, fees, rule = panel
+    order = turns(rule, case, 0.0, fees=fees).order
     for row in order[:200]:
         asked = row[row >= 0]
         assert len(set(asked.tolist())) == len(asked)
@@ -116,7 +115,7 @@ def test_nobody_is_asked_twice(panel):
 
 def test_members_and_fees_are_those_of_the_order(panel):
     beliefs, case, _, fees, rule = panel
-    done = turns(rule, beliefs, case, 0.02, fees=fees)
+    done = turns(rule, case, 0.02, fees=fees)
     members = done.members(4)
     np.testing.assert_array_equal(members.sum(axis=1), done.asked)
     np.testing.assert_allclose(done.paid(np.tile(fees, (700, 1))), members @ fees)
@@ -126,11 +125,11 @@ def test_members_and_fees_are_those_of_the_order(panel):
 
 
 def test_an_answer_the_log_does_not_have_ends_the_row_unscored(panel):
-    beliefs, case, _, fees, rule = panel
+    _, case, _, fees, rule = panel
     there = np.ones((700, 4), dtype=bool)
-    first = turns(rule, beliefs, case, 0.02, fees=fees).order[:, 0]
+    first = turns(rule, case, 0.02, fees=fees).order[:, 0]
     there[:300][np.arange(300), first[:300]] = False
-    done = turns(rule, beliefs, case, 0.02, fees=fees, asked=there)
+    done = turns(rule, case, 0.02, fees=fees, asked=there)
     assert not done.known[:300].any()
     assert done.known[300:].all()
 
@@ -164,7 +163,7 @@ def test_few_answers_a_row_still_teach_the_first_questions():
     rule = learned(beliefs, case, asked=asked)
     assert len(rule.bases) == 2
     whole = worlds.told(beliefs, said, (said != truth[:, None]).mean(axis=0))
-    done = turns(rule, beliefs, whole, 0.1)
+    done = turns(rule, whole, 0.1)
     assert (done.order[:, 0] == 2).mean() > 0.95
     assert (done.believed.argmax(axis=1) != truth).mean() < 0.15
 
@@ -174,7 +173,7 @@ def test_nobody_to_ask_is_no_rule():
     beliefs, case = worlds.taught(said, truth)
     rule = learned(beliefs, case, entities=np.array([], dtype=np.intp), free_start=True)
     assert not rule.bases
-    assert (turns(rule, beliefs, case, 0.0).asked == 0).all()
+    assert (turns(rule, case, 0.0).asked == 0).all()
 
 
 def of_eight(copies):
@@ -218,3 +217,22 @@ def test_small_panels_are_asked_whole_but_for_who_never_spoke(panel):
     mute = replace(case, codes=np.where(np.arange(4) == 1, -1, case.codes))
     found = worth_asking(beliefs.pool, mute, truth, asked=asked, fees=fees, prices=PRICES)
     assert found.tolist() == [0, 2, 3]
+
+
+def test_those_worth_asking_are_believed_by_their_own_weights_until_somebody_else_answers(jury):
+    beliefs, case, _ = jury
+    few = np.array([0, 2])
+    own = Pool(np.array([3.0, -0.5]), beliefs.pool.sources)
+    rule = Asking(few, PRICES, [], [], free_start=False, pool=own)
+    both, everybody = (np.isin(np.arange(3), who) & np.ones((len(case), 3), dtype=bool) for who in (few, range(3)))
+    small = case.only(few)
+    theirs = own.probabilities(small, own.hear_all(small, both[:, few]))
+    np.testing.assert_array_equal(rule.believe(beliefs.pool, case, both), theirs)
+    shared = beliefs.pool.probabilities(case, beliefs.pool.hear_all(case, everybody))
+    np.testing.assert_array_equal(rule.believe(beliefs.pool, case, everybody), shared)
+    mixed = np.where((np.arange(len(case)) % 2 == 0)[:, None], both, everybody)
+    expected = np.where((np.arange(len(case)) % 2 == 0)[:, None], theirs, shared)
+    np.testing.assert_allclose(rule.believe(beliefs.pool, case, mixed), expected, rtol=1e-6)
+    # Who was asked and said nothing changes nothing.
+    quiet = replace(case, codes=np.where(np.arange(3) == 1, -1, case.codes))
+    np.testing.assert_array_equal(rule.believe(beliefs.pool, quiet, everybody), theirs)

@@ -163,6 +163,21 @@ class Asking:
         change = change + fee_weight * fees
         return np.where(case.closed(state), NEVER, change), stop
 
+    def believe(self, pool: Pool, case: Case, asked: Bool[np.ndarray, "n a"]) -> Float32[np.ndarray, "n c"]:
+        """Return what is believed after those were asked, shape (n, C).
+
+        By the weights of `entities`, which know each other better; by everybody's `pool` where others answered too.
+        """
+        others = asked & (case.codes >= 0)
+        others[:, self.entities] = False
+        small = case.only(self.entities)
+        believed = self.pool.probabilities(small, self.pool.hear_all(small, asked[:, self.entities]))
+        rows = np.flatnonzero(others.any(axis=1))
+        if rows.size:
+            some = case.rows(rows)
+            believed[rows] = pool.probabilities(some, pool.hear_all(some, asked[rows]))
+        return believed
+
     def _between(self, fee_weight: float) -> tuple[int, int, float]:
         """The two prices around one, and how far it is from the first to the second."""
         high = int(np.clip(np.searchsorted(self.prices, fee_weight), 1, max(1, len(self.prices) - 1)))
@@ -213,7 +228,6 @@ class Turns:
 
 def in_turn(
     asking: Asking,
-    pool: Pool,
     case: Case,
     *,
     fees: Float[np.ndarray, "n a"],
@@ -224,7 +238,6 @@ def in_turn(
 
     Args:
         asking: the rule.
-        pool: how the answers are believed together in the end, of everybody.
         case: queries with all their answers.
         fees: shape (n, |A|), expected.
         fee_weight: λ.
@@ -250,8 +263,8 @@ def in_turn(
             break
         order[state.rows[on], level] = asking.entities[best[on]]
         state = few.hear(small, state.some(on), best[on])
-    heard = pool.hear_all(case, _members(order, asked.shape[1]))
-    return Turns(order, pool.probabilities(case, heard), known)
+    heard = few.hear_all(small, _members(order, asked.shape[1])[:, asking.entities])
+    return Turns(order, few.probabilities(small, heard), known)
 
 
 def _members(order: Int[np.ndarray, "n d"], size: int) -> Bool[np.ndarray, "n a"]:

@@ -132,9 +132,7 @@ def sequential_points(held: Held) -> list[Point]:
     asked, points = held.answers.states != Cell.NOT_ASKED, []
     expert = held.policy.panel.is_kind("expert")
     for price in router.turns_.prices:
-        turns = in_turn(
-            router.asking_, router.beliefs_.pool, case, fees=held.foreseen, fee_weight=float(price), asked=asked
-        )
+        turns = in_turn(router.asking_, case, fees=held.foreseen, fee_weight=float(price), asked=asked)
         said, sure = router.beliefs_.decide(case, turns.believed, held.answers, turns.members(asked.shape[1]))
         errors = np.where(turns.known, ((said != log.truth) | (sure == 0)).astype(np.float64), np.nan)
         outside = ((turns.order >= 0) & expert[np.maximum(turns.order, 0)]).sum(axis=1)

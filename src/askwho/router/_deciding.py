@@ -353,8 +353,12 @@ class Decider:
         expected = np.clip(self.expected_errors(X), 0.0, 1.0)
         case = self.beliefs_.case(answers, expected=expected, info=info, shares=shares)
         asked = answers.states != Cell.NOT_ASKED
-        state = self.beliefs_.pool.hear_all(case, asked)
-        return self.beliefs_.decide(case, self.beliefs_.pool.probabilities(case, state), answers, asked)
+        pool = self.beliefs_.pool
+        if self.asking_ is None:
+            believed = pool.probabilities(case, pool.hear_all(case, asked))
+        else:
+            believed = self.asking_.believe(pool, case, asked)
+        return self.beliefs_.decide(case, believed, answers, asked)
 
     def explain(self, X: ArrayLike, selection: Selection, i: int = 0) -> Why:
         """Return why query i goes to these entities: expected errors, fees, past queries like it, and one more.

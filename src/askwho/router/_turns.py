@@ -89,7 +89,7 @@ def taken_turns(
     got, paid = np.empty((len(prices), len(rows))), np.empty((len(prices), len(rows)))
     sizes = np.empty((len(prices), len(rows)), dtype=np.intp)
     for p, price in enumerate(prices):
-        turns = in_turn(asking, beliefs.pool, case, fees=fees, fee_weight=float(price), asked=asked)
+        turns = in_turn(asking, case, fees=fees, fee_weight=float(price), asked=asked)
         decided, sure = beliefs.decide(case, turns.believed, answers, turns.members(asked.shape[1]))
         got[p] = np.where(turns.known, ((decided != truth) | (sure == 0)).astype(np.float64), np.nan)
         # What would have been paid beyond an answer that the log does not have is not known either.
@@ -108,11 +108,10 @@ def next_step(
     fee_weights: Float[np.ndarray, " n"],
 ) -> Step:
     """Return the next question of each query, from what was asked so far and what came back; stateless."""
-    state = beliefs.pool.hear_all(case, asked)
     small = case.only(asking.entities)
     price = fees[:, asking.entities]
     entity = np.full(len(case), -1)
-    believed = beliefs.pool.probabilities(case, state)
+    believed = asking.believe(beliefs.pool, case, asked)
     unsaid = Answers(np.zeros(asked.shape), np.zeros(asked.shape, dtype=np.int8))
     _, sure = beliefs.decide(case, believed, unsaid, asked)
     inside = asked[:, asking.entities]
