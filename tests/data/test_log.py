@@ -141,6 +141,9 @@ def test_texts_of_other_shapes_are_told_apart_whatever_they_are_about():
     assert shapes.shape == (6, 14)
     assert np.isfinite(shapes).all()
     assert len(np.unique(shapes, axis=0)) == 6
+    assert shapes[2, 7] == 0, "no digit in the first line"
+    assert shapes[2, 8] == np.float32(2 / 7), "two in the rest"
+    assert shapes[3, 9] == np.float32(6 / 12), "six capitals"
     assert np.flatnonzero(shapes[5]).tolist() == [3], "nothing is one empty line"
 
 

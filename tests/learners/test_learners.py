@@ -91,7 +91,7 @@ def test_errors_that_change_from_one_query_to_the_next_are_learned_locally():
         assert lost[1] < 0.6 * lost[0]
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", ["forest", "neighbours"])
 def test_a_learner_stays_as_it_comes_where_locality_is_not_clearly_better(name):
     noise = (np.random.default_rng(1).random((800, 3)) < 0.4).astype(float)
     fold = folds(np.arange(800), 5)

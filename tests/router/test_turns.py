@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from askwho import Answers
+from askwho import Answers, load, save
 from askwho.answers import Cell
 from askwho.data import Columns, read_log
 from askwho.evaluation import evaluate
@@ -110,6 +110,35 @@ def test_asking_step_by_step_is_what_the_evaluation_did(policy, new):
         heard, _ = taking_turns(policy, new, fee_weight=float(prices[p]))
         assert (heard @ policy.router.fees_).mean() == pytest.approx(found[p]["mean_fee"])
         assert heard.sum(axis=1).mean() == pytest.approx(found[p]["mean_asked"])
+
+
+def test_of_a_large_panel_the_verdicts_of_turns_are_those_of_the_evaluation_and_of_what_is_saved(tmp_path):
+    fees = synthetic.FEES | {f"weak{i}": 0.02 for i in range(5)}
+    columns = Columns(truth="truth", answers="answer_*", features="x_*", fees=fees)
+
+    def large(n, seed):
+        rng, table = np.random.default_rng(seed), synthetic.classification(n, seed=seed)
+        for i in range(5):
+            table[f"answer_weak{i}"] = np.where(
+                rng.random(n) < 0.4, table["truth"], rng.choice(["cat", "dog", "owl"], n)
+            )
+        return table
+
+    policy, table = fitted(large(500, 0), columns), large(150, 1)
+    asking, truth = policy.router.asking_, table["truth"]
+    assert 0 < len(asking.entities) < len(policy.panel)
+    assert not np.allclose(asking.pool.sources, policy.router.beliefs_.pool.sources)
+    save(policy, tmp_path / "policy")
+    again = load(tmp_path / "policy")
+    found = evaluate(policy, read_log(table, columns), draws=2)["sequential"]
+    for p in (0, 8, 16):
+        heard, _ = taking_turns(policy, table, fee_weight=float(policy.router.turns_.prices[p]))
+        answers, X = answers_of(policy, table, heard), policy.features(table)
+        decided, sure = policy.router.believe(X, answers)
+        assert (decided != truth).mean() == pytest.approx(found[p]["error"])
+        step = policy.router.next_step(X, answers, fee_weight=float(policy.router.turns_.prices[p]))
+        np.testing.assert_allclose(step.expected_error, 1 - sure, atol=1e-6)
+        np.testing.assert_allclose(again.router.believe(X, answers)[1], sure, atol=1e-6)
 
 
 def test_the_evaluation_says_what_asking_in_turn_gets(policy, new):

@@ -80,11 +80,14 @@ def _shape_of(texts: Sequence[str]) -> np.ndarray:
 
 
 def _shape(text: str) -> list[float]:
-    """Length, lines and make-up of one text: what it is about is for its words to say, how hard it is shows here."""
+    """Length, lines and make-up of one text: what it is about is for its words to say, how hard it is shows here.
+
+    Digits, capitals and marks are those of ASCII, as shares of all characters.
+    """
     start = text[:_LONG]
     lines, words = start.split("\n"), start.split()
     many, lengths = max(1, len(words)), [len(line) for line in lines]
-    head, rest = (part.encode("utf-8", "surrogatepass") for part in (lines[0], start[lengths[0] :]))
+    head, rest = lines[0], start[lengths[0] :]
     mean = sum(lengths) / len(lines)
     uneven = math.sqrt(sum((length - mean) ** 2 for length in lengths) / len(lines))
     return [
@@ -94,16 +97,17 @@ def _shape(text: str) -> list[float]:
         math.log1p(len(lines)),
         math.log1p(lengths[0]),
         math.log1p(uneven),
-        _share(head + rest, _DIGITS),
+        _share(start, _DIGITS),
         _share(head, _DIGITS),
         _share(rest, _DIGITS),
-        _share(head + rest, _CAPITALS),
-        _share(head + rest, _MARKS),
+        _share(start, _CAPITALS),
+        _share(start, _MARKS),
         math.log1p(sum(map(len, words)) / many),
         len(set(words)) / many,
         math.log1p(start.count("?")),
     ]
 
 
-def _share(text: bytes, characters: bytes) -> float:
-    return 1 - len(text.translate(None, characters)) / len(text) if text else 0.0
+def _share(text: str, characters: bytes) -> float:
+    plain = text.encode("utf-8", "surrogatepass")
+    return (len(plain) - len(plain.translate(None, characters))) / max(1, len(text))

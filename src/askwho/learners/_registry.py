@@ -25,9 +25,10 @@ _MORE_LOCAL: Mapping[str, tuple[MakeLearner, ...]] = {
     "forest": (partial(Forest, leaf=1),),
     "neighbours": tuple(partial(Neighbours, neighbours=k, prior=k / 10) for k in (20, 10, 5)),
 }
-# It takes so many standard errors to leave the usual settings, and so many rows tell.
+# It takes so many standard errors to leave the usual settings. With more rows they are local enough, and a forest of
+# single queries would be as large as its log.
 _CLEARLY = 2.0
-_ENOUGH_ROWS = 12_000
+_MOST_ROWS = 12_000
 
 
 def candidates(learner: str) -> list[str]:
@@ -55,13 +56,12 @@ def suited(
 ) -> MakeLearner:
     """Return the learner of that name: more local than it comes, where that is clearly better on the first fold."""
     usual = LEARNERS[name]
-    rng = np.random.default_rng(random_state)
-    seen, held = (rng.permutation(rows)[:_ENOUGH_ROWS] for rows in next(each_fold(fold)))
+    seen, held = next(each_fold(fold))
 
     def losses(make: MakeLearner) -> np.ndarray:
         return np.square(make(random_state).fit(X[seen], errors[seen]).predict(X[held]) - errors[held])
 
-    others = _MORE_LOCAL.get(name, ())
+    others = _MORE_LOCAL.get(name, ()) if len(X) <= _MOST_ROWS else ()
     known = ~np.isnan(errors[held])
     if not others or known.any(axis=1).sum() < 2:
         return usual

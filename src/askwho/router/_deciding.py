@@ -342,6 +342,9 @@ class Decider:
     ) -> tuple[np.ndarray, Float32[np.ndarray, " n"]]:
         """Return the likeliest answer to each query after what was heard, shape (n,), and its probability, shape (n,).
 
+        It is the verdict of asking in turn: those worth asking have weights of their own, which `combine`, for
+        committees of anybody, does not use.
+
         Args:
             X: shape (n, d).
             answers: what came back so far, from anybody; `Cell.NOT_ASKED` elsewhere.

@@ -53,7 +53,7 @@ class Router(Decider):
     Args:
         learner: `"auto"`, or a name in `LEARNERS`: of all, the one with the least area under its validated frontier;
             or the paper's policy: a name in `losses.SURROGATES`, or a `CompSum` with its settings.
-        committee: `"auto"`, or a name in `AGGREGATIONS`: likewise.
+        committee: `"auto"`, or a name in `AGGREGATIONS`: likewise, but `"posterior"` where none is clearly better.
         cardinality: how many to ask: `"curve"`, expected committee errors learned once for every price; or the paper's
             Algorithm 2, `"surrogate"` or a `SurrogateCardinality` with its settings, for the prices it is trained at.
         cv: how many folds to cross-fit in.
@@ -294,8 +294,10 @@ class Router(Decider):
         change = score.prefix(judged, order, POSTERIOR) - score.prefix(judged, order, best)
         scored = ~np.isnan(change)
         rows = scored.any(axis=1)
+        if not rows.any():
+            return best
         means = np.where(scored, change, 0.0).sum(axis=1)[rows] / scored.sum(axis=1)[rows]
-        chance = means.std() / np.sqrt(max(1, len(means)))
+        chance = means.std() / np.sqrt(len(means))
         worse = self.committee_trials_[POSTERIOR] - self.committee_trials_[best]
         return POSTERIOR if worse <= chance else best
 

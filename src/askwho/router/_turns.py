@@ -46,6 +46,9 @@ def learn_turns(
     asked = score.answers.states != Cell.NOT_ASKED
     right = beliefs.right(score.answers, case.codes, score.truth)
     entities = worth_asking(beliefs.pool, case, right, asked=asked, fees=score.fees, prices=prices)
+    # A base answers whether it is worth asking or not, and is heard with the others.
+    base = np.flatnonzero(score.panel.is_kind("base") & ~beliefs.evidence.silent & (case.codes >= 0).any(axis=0))
+    entities = np.union1d(entities, base)
     everybody = len(entities) == np.any(case.codes >= 0, axis=0).sum()
 
     def pool(rows: np.ndarray) -> Pool:
