@@ -18,7 +18,7 @@ _WORDS: Any = HashingVectorizer(n_features=2**14, ngram_range=(1, 2), **_OPTIONS
 # Characters carry scripts without spaces, codes and formulas; the first few hundred of them tell the kind of text.
 _CHARACTERS: Any = HashingVectorizer(n_features=2**13, analyzer="char_wb", ngram_range=(3, 3), **_OPTIONS)
 _FIRST = 300
-# Past so many characters a text is what it was before.
+# The make-up of a text shows in so many characters; counting more of them takes time and tells nothing new.
 _LONG = 2000
 _DIGITS, _CAPITALS, _MARKS = (
     characters.encode() for characters in (string.digits, string.ascii_uppercase, string.punctuation)
@@ -53,7 +53,7 @@ class TextEncoder:
     def transform(self, texts: Sequence[str]) -> Float[np.ndarray, "n e"]:
         """Return the encoded texts, shape (n, dimensions + 14): directions, then length, lines and make-up."""
         dense = np.asarray(_weigh(_counts(texts), self.idf) @ self.components.T)
-        return np.hstack([dense, _shape_of(texts)]).astype(np.float32)
+        return np.hstack([dense, [_shape(text) for text in texts]]).astype(np.float32)
 
 
 def fingerprints(texts: Sequence[str]) -> UInt64[np.ndarray, " n"]:
@@ -73,10 +73,6 @@ def _weigh(counts: Any, idf: np.ndarray) -> Any:  # noqa: ANN401 - a sparse matr
     weighed.data = (1 + np.log(weighed.data)) * idf[weighed.indices]
     norms = np.sqrt(np.asarray(weighed.multiply(weighed).sum(axis=1)).ravel())
     return sparse.diags_array(1 / np.where(norms > 0, norms, 1)).tocsr() @ weighed
-
-
-def _shape_of(texts: Sequence[str]) -> np.ndarray:
-    return np.array([_shape(text) for text in texts])
 
 
 def _shape(text: str) -> list[float]:
