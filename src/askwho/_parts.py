@@ -1,0 +1,137 @@
+"""Parts: what a policy is made of. Each writes its own state and reads it back; who stores it knows no entrails."""
+
+import importlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from askwho.exceptions import InvalidInputError
+
+ENTRY_POINTS = "askwho.parts"
+"""The group of entry points whose parts an installed package has vouched for: these need no `allow`."""
+
+_KINDS: dict[str, type] = {}
+_Class = TypeVar("_Class", bound=type)
+
+
+@dataclass(eq=False)
+class State:
+    """What a part is written as: plain JSON, arrays, ONNX graphs, and the parts inside it.
+
+    Args:
+        kind: which part it is: a name that `part` gave, or `module:name` of a user's own.
+        plain: JSON.
+        arrays: by name.
+        graphs: ONNX, by name.
+        parts: the states of parts inside this one, by name.
+        allow: which of a user's own parts may be read; never written.
+    """
+
+    kind: str = ""
+    plain: dict[str, Any] = field(default_factory=dict[str, Any])
+    arrays: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
+    graphs: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    parts: dict[str, "State"] = field(default_factory=dict[str, "State"])
+    allow: Collection[str] = ()
+
+    def hold(self, **parts: Any) -> "State":  # noqa: ANN401 - any part
+        """Take in the parts of this one, by name; None is left out. Return this state."""
+        self.parts |= {name: state_of(each, name) for name, each in parts.items() if each is not None}
+        return self
+
+    def read(self, name: str) -> Any:  # noqa: ANN401 - any part
+        """Return the part of that name, or None where there is none."""
+        inside = self.parts.get(name)
+        if inside is None:
+            return None
+        inside.allow = self.allow
+        return read_part(inside)
+
+    def walk(self, path: str = "") -> Iterator[tuple[str, "State"]]:
+        """Yield this state and those inside it, each with its path, such as `judge.learner`."""
+        yield path, self
+        for name, inside in self.parts.items():
+            yield from inside.walk(f"{path}.{name}" if path else name)
+
+
+@runtime_checkable
+class Part(Protocol):
+    """Whatever can be written and read back; its class has `from_state`, which takes the state and returns the part."""
+
+    def to_state(self) -> State:
+        """Return what is to be written; the kind is filled in by who asks."""
+        ...
+
+
+def part(kind: str) -> Callable[[_Class], _Class]:
+    """Return a decorator: the class is written under that name, and read back by its `from_state`."""
+
+    def register(cls: _Class) -> _Class:
+        _KINDS[kind] = cls
+        return cls
+
+    return register
+
+
+def state_of(given: Any, name: str) -> State:  # noqa: ANN401 - a part, or a function of the user's own
+    """Return a part as it is written; a user's own class or function is named by where it can be imported from."""
+    kind = next((kind for kind, cls in _KINDS.items() if type(given) is cls), None)
+    if kind is None:
+        kind = _imported_from(given if _is_function(given) else type(given), name)
+    if _is_function(given):
+        return State(kind, {"function": True})
+    if not isinstance(given, Part) or not callable(getattr(type(given), "from_state", None)):
+        raise InvalidInputError(
+            f"`{name}` must have `to_state` and `from_state` to be saved, got {type(given).__name__}, which has not."
+        )
+    state = given.to_state()
+    state.kind = kind
+    return state
+
+
+def read_part(state: State) -> Any:  # noqa: ANN401 - any part
+    """Return the part that a state was written from; a user's own only where the caller allows it."""
+    if state.kind in _KINDS:
+        return _KINDS[state.kind].from_state(state)  # pyright: ignore[reportAttributeAccessIssue]
+    if ":" not in state.kind:
+        raise InvalidInputError(f"The artefact must be of known parts, got {state.kind!r}: it is newer or damaged.")
+    vouched = [entry.value for entry in entry_points(group=ENTRY_POINTS)]
+    if state.kind not in state.allow and state.kind not in vouched:
+        raise InvalidInputError(
+            f"The artefact names a part of your own, {state.kind!r}, and an artefact alone never runs code: "
+            f"load it with allow=[{state.kind!r}] if you trust it."
+        )
+    found = _import(state.kind)
+    return found if state.plain.get("function") else found.from_state(state)
+
+
+def pick(arrays: Mapping[str, np.ndarray], *names: str) -> list[np.ndarray]:
+    """Return the arrays of these names, in order."""
+    return [arrays[name] for name in names]
+
+
+def _is_function(given: Any) -> bool:  # noqa: ANN401
+    return callable(given) and hasattr(given, "__qualname__")
+
+
+def _imported_from(given: Any, name: str) -> str:  # noqa: ANN401 - a class or a function
+    place, path = str(given.__module__), str(given.__qualname__)
+    if "<" in path or place == "__main__":
+        raise InvalidInputError(
+            f"`{name}` must be importable to be saved, got {path!r} of {place!r}: put it into a module of its own."
+        )
+    return f"{place}:{path}"
+
+
+def _import(kind: str) -> Any:  # noqa: ANN401 - a class or a function
+    place, _, path = kind.partition(":")
+    try:
+        found: Any = importlib.import_module(place)
+        for name in path.split("."):
+            found = getattr(found, name)
+    except (ImportError, AttributeError):
+        raise InvalidInputError(f"The artefact needs {kind!r}, which cannot be imported here: install it.") from None
+    return found
