@@ -16,8 +16,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.special import bdtr, ndtri
 
+from askwho._types import Task
 from askwho.exceptions import InvalidInputError
-from askwho.router._rows import Rows, Setting
+from askwho.policy._outcomes import Outcomes, Setting
+from askwho.policy._target import Target
 
 # Bets are set anew so many times at the most; more of them win nothing.
 _BETS = 500
@@ -50,7 +52,7 @@ def shown_within(
     however skewed, reaches it more often than `level`. They depend on the capital, the rows left and the variance so
     far, as those of Voráček and Orabona (2025), which aim at the same goal by its logarithm.
 
-    Rows of one group are not independent: a group is one bet, on the sum of its rows, so that the mean is over rows
+    Outcomes of one group are not independent: a group is one bet, on the sum of its rows, so that the mean is over rows
     while chance is over groups. Its bound is that of as many rows as the largest group has.
 
     Args:
@@ -106,6 +108,37 @@ def _goal_reached(
     return capital == 1.0
 
 
+def find_setting(outcomes: Outcomes, target: Target, *, task: Task, most_fee: float) -> Setting:
+    """Return the setting at which held-out rows meet a mean fee, an error, or both; or say what can be had.
+
+    So that a budget between two stored prices is spent, the setting may mix them: a query's features toss its coin, and
+    it is decided at the one price or the other, always at the same. The mixture itself is what was tried.
+
+    With `confidence` it is a promise: with that probability over the rows of `outcomes`, queries drawn from what these
+    were drawn from cost at most `budget` in the mean, and err at most `max_error`; both at once, where both are given.
+    This holds for any number of rows, if they are independent, or their groups where there are any, and if nothing to
+    come is far beyond what was recorded: no group or fee that differs by query above the largest, no squared error
+    above twice the largest at that setting.
+
+    It is exact for the policy whose rows they are: the one that `calibrate` returns. The rows that `fit` leaves are of
+    policies fitted on a fold less each, which err a little more and are otherwise the same.
+
+    Args:
+        outcomes: what was done on held-out rows.
+        target: a budget, an error, or both.
+        task: what the truth is.
+        most_fee: the largest fee that a query can have.
+    """
+
+    def find() -> Setting:
+        if target.confidence is None:
+            return outcomes.meeting(task, budget=target.budget, max_error=target.max_error)
+        promises = Promises(outcomes, most_fee=most_fee, squared=task == "regression")
+        return promises.choose(budget=target.budget, max_error=target.max_error, confidence=target.confidence)
+
+    return outcomes.remembered(target, find)
+
+
 class Promises:
     """Which places on a path of prices keep a mean fee, a mean error, or both, with a stated confidence.
 
@@ -116,7 +149,7 @@ class Promises:
             errors end: none is taken to be above twice the largest at the same place. Others end at 1, if these do.
     """
 
-    def __init__(self, rows: Rows, *, most_fee: float, squared: bool) -> None:
+    def __init__(self, rows: Outcomes, *, most_fee: float, squared: bool) -> None:
         self.rows = rows
         self.squared = squared
         largest = np.where(np.isnan(rows.errors), 0.0, rows.errors).max(axis=1)
@@ -127,47 +160,47 @@ class Promises:
         self._fees = _Losses(rows, rows.fees, np.full(rows.places, dearest))
         self._errors = _Losses(rows, rows.errors, worst)
 
-    def choose(self, *, budget: float | None, accuracy: float | None, confidence: float) -> Setting:
+    def choose(self, *, budget: float | None, max_error: float | None, confidence: float) -> Setting:
         """Return the setting that keeps what is asked for, or say what could be kept.
 
         A budget buys the least error, an error is bought at the least fee; of both the least fee.
 
         Args:
             budget: the mean fee to stay within.
-            accuracy: the error to stay within.
+            max_error: the error to stay within.
             confidence: how sure to be of it; of both at once, where both are given.
         """
-        level = (1.0 - confidence) / (1 if budget is None or accuracy is None else 2)
+        level = (1.0 - confidence) / (1 if budget is None or max_error is None else 2)
         kept = np.ones(self.rows.places, dtype=bool)
-        if accuracy is not None:
-            kept &= self._of_error(accuracy, level)
+        if max_error is not None:
+            kept &= self._of_error(max_error, level)
             if not kept.any():
-                raise self._refused("accuracy", accuracy, self._least_error(accuracy, level), confidence)
+                raise self._refused("max_error", max_error, self._least_error(max_error, level), confidence)
         if budget is not None:
             wanted, kept = kept, kept & self._of_fee(budget, level)
             if not kept.any():
-                beside = "" if accuracy is None else f" beside an `accuracy` of {accuracy:g}"
+                beside = "" if max_error is None else f" beside a `max_error` of {max_error:g}"
                 raise self._refused("budget", budget, self._least_fee(budget, level, wanted), confidence, beside)
-        return self.rows.setting(self._best(np.flatnonzero(kept), by_error=accuracy is None))
+        return self.rows.setting(self._best(np.flatnonzero(kept), by_error=max_error is None))
 
     def _of_fee(self, budget: float, level: float) -> np.ndarray:
         """Which places keep a budget: from the highest price down."""
         return self._fees.passed(np.arange(self.rows.places)[::-1], budget, level)
 
-    def _of_error(self, accuracy: float, level: float) -> np.ndarray:
+    def _of_error(self, max_error: float, level: float) -> np.ndarray:
         """Which places keep an error: from the lowest price up."""
-        return self._errors.passed(np.arange(self.rows.places), accuracy**2 if self.squared else accuracy, level)
+        return self._errors.passed(np.arange(self.rows.places), max_error**2 if self.squared else max_error, level)
 
     def _best(self, places: np.ndarray, *, by_error: bool) -> int:
         """The best of some places, in the mean over coins: which side a few rows fell on is no merit."""
         error, fee = self._errors.means(places), self._fees.means(places)
         return int(places[np.lexsort((fee, error) if by_error else (error, fee))[0]])
 
-    def _least_error(self, accuracy: float, level: float) -> float:
+    def _least_error(self, max_error: float, level: float) -> float:
         """The least error that can be promised."""
         least = self._errors.least(np.array([0]), level)
         root = float(np.sqrt(least)) if self.squared else least
-        return _workable(max(root, accuracy), lambda target: bool(self._of_error(target, level).any()))
+        return _workable(max(root, max_error), lambda target: bool(self._of_error(target, level).any()))
 
     def _least_fee(self, budget: float, level: float, wanted: np.ndarray) -> float:
         """The least budget that can be promised together with one of the wanted places."""
@@ -193,7 +226,7 @@ class _Losses:
         bounds: shape (places,), the largest at each place.
     """
 
-    rows: Rows
+    rows: Outcomes
     table: Float[np.ndarray, "p n"]
     bounds: Float[np.ndarray, " places"]
 

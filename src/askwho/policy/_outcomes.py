@@ -1,5 +1,6 @@
 """What the policy did on held-out rows, at its prices and at mixtures of neighbouring ones."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -7,14 +8,18 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.optimize import isotonic_regression
 
+from askwho import _validation as check
+from askwho._parts import State, part
+from askwho._types import Task
 from askwho.exceptions import InvalidInputError
-from askwho.router._scoring import Task, mean_error
 
 # Between two neighbouring prices the share of the second moves in steps so small that some thousand rows cannot tell
 # them apart, even where the one spends many times the money of the other.
 _STEPS = 32
 # Means are sums of floats: a target that equals one must not miss it by the last digit.
 _ROUNDED = 1 + 1e-9
+# Targets whose settings are kept: more than a service has, and so few that a new one for each query fills no memory.
+_MOST_FOUND = 256
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,9 @@ class Setting:
     share: float
 
 
+@part("outcomes")
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Outcomes:
     """What the adaptive policy did on held-out rows at each price: enough to meet a target without a refit.
 
     Places are counted along the path of prices, from the lowest, where money is worth least, to the highest; between
@@ -45,7 +51,7 @@ class Rows:
         fees: shape (p, n), what was really charged; NaN where it cannot be known.
         sizes: shape (p, n), how many were asked.
         groups: shape (n,), which rows belong together; None where each is alone.
-        coins: shape (n,), what `coins` says of each query; None in artefacts from before there were any.
+        coins: shape (n,), `Seen.coins` of each query; None where prices are not mixed.
     """
 
     prices: Float[np.ndarray, " p"]
@@ -55,7 +61,16 @@ class Rows:
     groups: Int[np.ndarray, " n"] | None = None
     coins: Float[np.ndarray, " n"] | None = None
     # Settings found before, by target: finding one takes long beside deciding one query.
-    found: dict[Any, Setting] = field(default_factory=dict, init=False, repr=False)
+    _found: dict[Any, Setting] = field(default_factory=dict[Any, Setting], init=False, repr=False)
+
+    def remembered(self, key: Any, find: Callable[[], Setting]) -> Setting:  # noqa: ANN401 - whatever names a target
+        """Return the setting of that key, found once; many threads may ask."""
+        known = self._found.get(key)
+        if known is None:
+            if len(self._found) >= _MOST_FOUND:
+                self._found.clear()
+            known = self._found[key] = find()
+        return known
 
     @property
     def places(self) -> int:
@@ -82,10 +97,10 @@ class Rows:
             else np.where(self.coins[:, None] < share, table[there].T, table[here].T)
         )
 
-    def take(self, rows: np.ndarray) -> "Rows":
+    def take(self, rows: np.ndarray) -> "Outcomes":
         """Return what was done on some of the rows; a row may come twice."""
         groups, coins = self.groups, self.coins
-        return Rows(
+        return Outcomes(
             self.prices,
             self.errors[:, rows],
             self.fees[:, rows],
@@ -110,7 +125,7 @@ class Rows:
             )
         return points
 
-    def meeting(self, task: Task, *, budget: float | None, accuracy: float | None) -> Setting:
+    def meeting(self, task: Task, *, budget: float | None, max_error: float | None) -> Setting:
         """Return the setting at which these rows meet a mean fee, an error, or both; or say what can be had.
 
         Along the path of prices more money is taken to buy no more errors: the errors of its places are smoothed so, by
@@ -122,21 +137,21 @@ class Rows:
         smooth = np.full(len(raw), np.inf)
         smooth[known] = isotonic_regression(errors[known]).x
         meet = np.isfinite(smooth)
-        if accuracy is not None:
+        if max_error is not None:
             # Met by these very rows, too.
             reached = np.maximum(errors, smooth)
-            meet &= reached <= accuracy * _ROUNDED
+            meet &= reached <= max_error * _ROUNDED
             if not meet.any():
-                raise InvalidInputError(f"`accuracy` must be at least {reached.min():.6g}, got {accuracy}.")
+                raise InvalidInputError(f"`max_error` must be at least {reached.min():.6g}, got {max_error}.")
         if budget is not None:
             dear, meet = meet, meet & (fees <= budget * _ROUNDED)
             if not meet.any():
-                beside = "" if accuracy is None else f" beside an `accuracy` of {accuracy:g}"
+                beside = "" if max_error is None else f" beside a `max_error` of {max_error:g}"
                 raise InvalidInputError(f"`budget` must be at least {fees[dear].min():.6g}{beside}, got {budget}.")
-        if accuracy is None:
+        if max_error is None:
             meet &= smooth <= smooth[meet].min()
         found = np.flatnonzero(meet)
-        order = (fees[found], errors[found]) if accuracy is None else (errors[found], fees[found])
+        order = (fees[found], errors[found]) if max_error is None else (errors[found], fees[found])
         return self.setting(int(found[np.lexsort(order)[0]]))
 
     def means(self, task: Task) -> tuple[Float[np.ndarray, " h"], Float[np.ndarray, " h"]]:
@@ -151,9 +166,46 @@ class Rows:
             fees[places[known]] = fee[:, known].mean(axis=0, where=scored)
         return fees, np.sqrt(errors) if task == "regression" else errors
 
+    def to_state(self) -> State:
+        """Return what was done as arrays: shares of wrong answers as small numbers, the rest as it is."""
+        arrays = {"prices": self.prices, "fees": self.fees, "sizes": self.sizes.astype(np.int16)}
+        known = ~np.isnan(self.errors)
+        wrong = bool(np.isin(self.errors[known], (0.0, 1.0)).all())
+        arrays["errors"] = np.where(known, self.errors, -1.0).astype(np.int8) if wrong else self.errors
+        if self.groups is not None:
+            arrays["groups"] = self.groups.astype(np.int32)
+        if self.coins is not None:
+            arrays["coins"] = self.coins
+        return State(arrays=arrays)
+
+    @classmethod
+    def from_state(cls, state: State) -> "Outcomes":
+        """Return the outcomes that `to_state` wrote."""
+        given = state.arrays
+        errors, shape = given["errors"].astype(np.float64), given["fees"].shape
+        if given["errors"].dtype.kind == "i":
+            errors[errors < 0] = np.nan
+        for name in ("errors", "sizes"):
+            check.same_shape(given[name], name, shape, "one row for each price")
+        check.same_shape(given["prices"], "prices", shape[:1], "one for each row of fees")
+        groups = given["groups"].astype(np.intp) if "groups" in given else None
+        return cls(given["prices"], errors, given["fees"], given["sizes"].astype(np.intp), groups, given.get("coins"))
+
     @property
     def _steps(self) -> int:
         return 1 if self.coins is None else _STEPS
+
+
+def mean_error(errors: Float[np.ndarray, " n"], task: Task) -> float:
+    """Return the mean of the errors that are known, in the unit that is shown: its root for regression."""
+    known = ~np.isnan(errors)
+    mean = float(errors[known].mean()) if known.any() else float("nan")
+    return shown(mean, task)
+
+
+def shown(error: float, task: Task) -> float:
+    """Return an expected or a mean error in the unit that is shown everywhere: its root for regression."""
+    return float(np.sqrt(max(error, 0.0))) if task == "regression" else error
 
 
 def grouped(groups: np.ndarray | None) -> Int[np.ndarray, " n"] | None:
@@ -162,23 +214,3 @@ def grouped(groups: np.ndarray | None) -> Int[np.ndarray, " n"] | None:
         return None
     names, group = np.unique(groups, return_inverse=True)
     return None if len(names) == len(group) else group.reshape(-1).astype(np.intp)
-
-
-def coins(X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
-    """Return a number in [0, 1) for each query, shape (n,): uniform over queries, and always the same for the same one.
-
-    It is a hash of the features. So a mixture of two prices is a fixed rule, alone or in company, today or tomorrow;
-    queries with the same features fall on the same side.
-    """
-    # Adding zero turns -0.0 into 0.0: equal features must have equal bits.
-    bits = (X.astype(np.float32) + np.float32(0)).view(np.uint32).astype(np.uint64)
-    factors = _scrambled(np.arange(1, X.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
-    return (_scrambled(bits @ factors) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
-def _scrambled(words: np.ndarray) -> np.ndarray:
-    """The finaliser of SplitMix64: every bit in moves every bit out; uint64 wraps."""
-    words = words + np.uint64(0x9E3779B97F4A7C15)
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from askwho import _validation as check
 from askwho._comp_sum import check_u
@@ -12,7 +12,8 @@ from askwho.aggregation import AGGREGATIONS
 from askwho.cardinality import FeeTransform, cardinality_losses
 from askwho.engine import Training, require_torch
 from askwho.exceptions import InvalidInputError
-from askwho.learners import Scorer, fit_perceptrons, folds
+from askwho.learners import fit_perceptrons, folds
+from askwho.policy import CardinalityNetworks
 
 _HELD_FOLDS = 10
 _TRAINING = Training(epochs=100, batch=256, rate=5e-4, patience=20)
@@ -60,7 +61,7 @@ class SurrogateCardinality:
         random_state: int = 0,
         device: str | None = None,
         progress: Callable[[str], None] | None = None,
-    ) -> "CardinalityNetwork":
+    ) -> CardinalityNetworks:
         """Return k(x) at every price, from out-of-fold committee errors.
 
         Args:
@@ -103,27 +104,12 @@ class SurrogateCardinality:
             device=device,
             progress=progress,
         )
-        return CardinalityNetwork(np.asarray(fee_weights, dtype=np.float64), found)
+        return CardinalityNetworks(np.asarray(fee_weights, dtype=np.float64), found)
 
 
-@dataclass(frozen=True, eq=False)
-class CardinalityNetwork:
-    """k(x) at the prices it was trained for.
-
-    Args:
-        fee_weights: λ, shape (p,).
-        networks: one member a price.
-    """
-
-    fee_weights: Float[np.ndarray, " p"]
-    networks: Scorer
-
-    def sizes(self, X: Float[np.ndarray, "n d"], fee_weight: float, *, width: int) -> Int[np.ndarray, " n"]:
-        """Return k(x), shape (n,), the smaller of equals, at most `width`."""
-        near = np.isclose(self.fee_weights, fee_weight, rtol=1e-6, atol=1e-12)
-        if not near.any():
-            raise InvalidInputError(
-                f"`fee_weight` must be one that k(x) was trained at ({', '.join(f'{p:g}' for p in self.fee_weights)}), "
-                f"got {fee_weight:g}: fit with it, or with cardinality='curve', which answers for every price."
-            )
-        return self.networks.scores(X)[int(near.argmax()), :, :width].argmax(axis=1) + 1
+def checked_cardinality(given: object) -> SurrogateCardinality | None:
+    """Return the settings of Algorithm 2 where it is asked for, None for the curve; or say what there is."""
+    if isinstance(given, SurrogateCardinality):
+        return given
+    check.one_of(given, "cardinality", ["curve", "surrogate"])
+    return SurrogateCardinality() if given == "surrogate" else None

@@ -5,12 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from askwho.selection import Selection
+from askwho._parts import State, part, pick
+from askwho._types import Task
+from askwho.panel import Panel
+from askwho.policy._outcomes import shown
 
+# Past queries kept to explain by: enough that some are near, few enough for a small artefact.
 _MOST_ROWS = 2000
+# Over so many queries a mean error is good to a tenth.
 _NEAREST = 20
+_PAST = ("features", "centre", "scale", "errors", "rows")  # the arrays of `Past`, in the order of its fields
 
 
+@part("past")
 @dataclass(frozen=True, eq=False)
 class Past:
     """Some past queries, kept so that a decision can be explained by those like it.
@@ -49,6 +56,15 @@ class Past:
         """Return the past queries most like one, nearest first, as indices, shape (k,)."""
         away = np.square(self.features - (query - self.centre) / self.scale).sum(axis=1)
         return np.argsort(away, kind="stable")[:_NEAREST]
+
+    def to_state(self) -> State:
+        """Return the past queries as arrays."""
+        return State(arrays={name: getattr(self, name) for name in _PAST})
+
+    @classmethod
+    def from_state(cls, state: State) -> "Past":
+        """Return the past queries that `to_state` wrote."""
+        return cls(*pick(state.arrays, *_PAST))
 
 
 @dataclass(frozen=True)
@@ -132,41 +148,46 @@ class Why:
 
 
 def explain(
-    selection: Selection,
-    i: int,
+    panel: Panel,
+    order: list[int],
+    k: int,
     *,
+    query: int,
     known: Float[np.ndarray, " d"],
     expected: Float[np.ndarray, " a"],
+    fees: Float[np.ndarray, " a"],
     committee_errors: Float[np.ndarray, " K"],
-    past: Past | None,
+    past: Past,
+    task: Task,
 ) -> Why:
-    """Return why query i goes to these entities.
+    """Return why a query goes to the first k of an order.
 
     Args:
-        selection: whom to ask.
-        i: which query.
+        panel: who can be asked.
+        order: everybody, best first.
+        k: how many are asked.
+        query: which query it is called.
         known: shape (d,), its features.
-        expected: shape (|A|,), expected errors.
+        expected: shape (|A|,), expected errors, squared for regression, as everything here until it is shown.
+        fees: shape (|A|,), expected.
         committee_errors: shape (K,), what the first 1, 2, ... are expected to get together.
-        past: queries to compare with, if any were kept.
+        past: queries to compare with.
+        task: what the truth is.
     """
-    order = list(selection.order[i])
-    order += [j for j in np.argsort(-selection.scores[i], kind="stable") if j not in order]
-    near = np.zeros(0, dtype=np.intp) if past is None else past.nearest(known)
-    errors = np.full((0, len(order)), np.nan) if past is None else past.errors[near]
+    near = past.nearest(known)
     reasons: list[Reason] = []
     for r, j in enumerate(order):
-        seen = errors[:, j][~np.isnan(errors[:, j])]
+        seen = past.errors[near, j][~np.isnan(past.errors[near, j])]
         reasons.append(
             Reason(
                 rank=r + 1,
-                name=selection.panel.names[j],
-                asked=r < int(selection.k[i]),
-                expected_error=float(expected[j]),
-                fee=float(selection.fees[i, j]),
-                nearby_error=float(seen.mean()) if seen.size else None,
+                name=panel.names[j],
+                asked=r < k,
+                expected_error=shown(float(expected[j]), task),
+                fee=float(fees[j]),
+                nearby_error=shown(float(seen.mean()), task) if seen.size else None,
                 nearby=int(seen.size),
-                committee_error=float(committee_errors[r]) if r < len(committee_errors) else None,
+                committee_error=shown(float(committee_errors[r]), task) if r < len(committee_errors) else None,
             )
         )
-    return Why(i % len(selection), tuple(reasons), () if past is None else tuple(int(row) for row in past.rows[near]))
+    return Why(query, tuple(reasons), tuple(int(row) for row in past.rows[near]))

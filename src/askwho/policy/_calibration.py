@@ -8,12 +8,18 @@ import numpy as np
 from jaxtyping import Float
 from sklearn.isotonic import IsotonicRegression
 
+from askwho import _validation as check
+from askwho._parts import State, part
+
+# With fewer outcomes a step of an isotonic regression rests on a handful of rows: the raw estimate stays.
 _FEWEST_ROWS = 200
+# Knots of the map: the 64 quantiles of what was expected; more of them would follow single rows.
 _MOST_KNOTS = 64
 # Past its outermost knots the map goes on with slope one for this far, so that order is never lost.
 _REACH = 1e6
 
 
+@part("calibration")
 @dataclass(frozen=True, eq=False)
 class Calibration:
     """A rising piecewise-linear map an entity, from raw to calibrated expected error.
@@ -72,6 +78,17 @@ class Calibration:
             error = slopes[at] * (value - begins[at]) + levels[at]
             found.append(error if error > 0.0 else 0.0)
         return found
+
+    def to_state(self) -> State:
+        """Return the map as arrays."""
+        return State(arrays={"raw": self.raw, "calibrated": self.calibrated})
+
+    @classmethod
+    def from_state(cls, state: State) -> "Calibration":
+        """Return the map that `to_state` wrote."""
+        for name in ("raw", "calibrated"):
+            check.table(state.arrays[name], name)
+        return cls(state.arrays["raw"], state.arrays["calibrated"])
 
     @cached_property
     def _lines(self) -> list[tuple[list[float], list[float], list[float], list[float]]]:

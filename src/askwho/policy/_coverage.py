@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from askwho._parts import State, part
 from askwho.learners import Linear, cross_fit
 
 # Somebody who was asked about nearly everything is known everywhere.
@@ -13,6 +14,7 @@ _NEARLY_ALL = 0.99
 _LEAST_PART = 0.5
 
 
+@part("coverage")
 @dataclass(frozen=True, eq=False)
 class Coverage:
     """How often each entity was asked about queries like one.
@@ -45,6 +47,15 @@ class Coverage:
     def of(self, X: Float[np.ndarray, "n d"]) -> Bool[np.ndarray, "n a"]:
         """Return whom the log knows on queries like these, shape (n, |A|)."""
         return _supported(self.shares.predict(X), self.usual)
+
+    def to_state(self) -> State:
+        """Return the coverage as its model and an array."""
+        return State(arrays={"usual": self.usual}).hold(shares=self.shares)
+
+    @classmethod
+    def from_state(cls, state: State) -> "Coverage":
+        """Return the coverage that `to_state` wrote."""
+        return cls(state.read("shares"), state.arrays["usual"])
 
 
 def _supported(shares: np.ndarray, usual: np.ndarray) -> Bool[np.ndarray, "n a"]:
