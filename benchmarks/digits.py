@@ -22,7 +22,7 @@ from measure import provenance, write_down
 from askwho.data import Columns, read_log
 from askwho.evaluation import Held, Point, adaptive_points, fixed_points, sequential_points
 from askwho.policy import fit_policy
-from askwho.reproduce.logs import METHODS, SkippedError, Split
+from askwho_studies.logs import METHODS, SkippedError, Split
 
 RIVALS = ("best single", "vote", "stacking (linear)", "stacking (boosted)", "KNORA-U", "KNORA-E", "META-DES")
 

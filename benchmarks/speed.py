@@ -41,7 +41,7 @@ from askwho.answers import Answers, Cell
 from askwho.data import Columns, DecisionLog, read_log
 from askwho.evaluation import Held, adaptive_points, evaluate, fixed_points, sequential_points
 from askwho.policy import Policy, fit_policy
-from askwho.reproduce.logs import Split, load_log
+from askwho_studies.logs import Split, load_log
 
 SEED = 0
 CLASSES, ENTITIES, FEATURES = 10, 10, 16
@@ -165,7 +165,8 @@ def compared(split: Split, repeats: int) -> dict[str, Any]:
     everybody |= {name: make(split) for name, make in RIVALS.items()}
     python, process, skipped = os.environ.get("ASKWHO_DESLIB_PYTHON"), None, {}
     if python is None:
-        skipped = dict.fromkeys(DESLIB, "ASKWHO_DESLIB_PYTHON is not set (see benchmarks/deslib/requirements.txt)")
+        why = "ASKWHO_DESLIB_PYTHON is not set (see askwho_studies/logs/deslib/requirements.txt)"
+        skipped = dict.fromkeys(DESLIB, why)
     else:
         process = DeslibProcess(python, split)
         everybody |= {name: Deslib(split, method, process) for name, method in DESLIB.items()}

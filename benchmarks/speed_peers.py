@@ -4,6 +4,7 @@ Each gives the same settings as the rival of its name there, which `differences`
 """
 
 import json
+import os
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
@@ -19,16 +20,16 @@ from askwho.aggregation import Committee, aggregation
 from askwho.data import DecisionLog
 from askwho.evaluation import Point
 from askwho.learners import Forest, Learner, Neighbours, cross_fit, folds
-from askwho.reproduce.logs import METHODS, Split
-from askwho.reproduce.logs._cascade import cascade, cascade_points, tuned_cascades, usable_votes
-from askwho.reproduce.logs._committees import routed
-from askwho.reproduce.logs._deslib import write_rows
-from askwho.reproduce.logs._stacking import (
+from askwho.router import price_grid
+from askwho.selection import Selection, rank
+from askwho_studies.logs import METHODS, Split
+from askwho_studies.logs._cascade import cascade, cascade_points, tuned_cascades, usable_votes
+from askwho_studies.logs._committees import routed
+from askwho_studies.logs._deslib import SCRIPT, write_rows
+from askwho_studies.logs._stacking import (
     _boosted,  # pyright: ignore[reportPrivateUsage] - likewise
     _linear,  # pyright: ignore[reportPrivateUsage]
 )
-from askwho.router import price_grid
-from askwho.selection import Selection, rank
 
 TIMED = Path(__file__).parent / "deslib" / "timed.py"
 _MEMBERS = 3
@@ -256,7 +257,12 @@ class DeslibProcess:
         given, said = Path(self.folder.name) / "given.npz", Path(self.folder.name) / "said.npz"
         write_rows(split, given)
         self.process = subprocess.Popen(
-            [python, str(TIMED), str(given), str(said)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [python, str(TIMED), str(given), str(said)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            # It times what the study runs: its Python has no askwho_studies, but finds the script by its folder.
+            env=os.environ | {"PYTHONPATH": str(SCRIPT.parent)},
         )
 
     def seconds(self, method: str) -> dict[str, float]:

@@ -304,8 +304,6 @@ STEPS = ["route", "POLICY", "NEW", "--mode", "sequential", "--out", "OUT/r.csv"]
         (["fit", "LOG", *COLUMNS, "--encoder", "magic", "--out", "OUT/p"], "`encoder` must be one of"),
         (["fit", "LOG", *COLUMNS, "--encoder", "minilm", "--out", "OUT/p"], "`encoder` must be 'hashing' where"),
         (["fit", "LOG", *COLUMNS, "--task", "magic", "--out", "OUT/p"], "`task` must be one of"),
-        (["reproduce", "magic"], "`name` must be one of"),
-        (["reproduce", "logs", "--data", "OUT"], "`data` must hold a folder of logs"),
         (["nonsense"], "No such command"),
         (["fit"], "Missing argument"),
     ],
