@@ -11,7 +11,7 @@ from askwho import _validation as check
 from askwho.aggregation import Verdicts
 from askwho.answers import Answers, Cell, family
 from askwho.costs import task_errors
-from askwho.data import Columns, DecisionLog, FeatureEncoder, Table
+from askwho.data import Columns, FeatureEncoder, Log, Table
 from askwho.exceptions import InvalidInputError
 from askwho.learners import CompSum, OwnBase, folds, own_base
 from askwho.panel import Entity, Panel
@@ -53,7 +53,7 @@ class Policy:
         X = self.features(queries)
         return self.router.explain(X, self.router.select(X, **target), i)
 
-    def calibrate(self, log: DecisionLog) -> None:
+    def calibrate(self, log: Log) -> None:
         """Take targets from a log that the policy has not seen, so that promises are exact: see `Router.calibrate`."""
         answers, errors, fees = log.answers, log.errors, log.fees
         if self.base is not None:
@@ -123,7 +123,7 @@ class Policy:
 
 
 def fit_policy(
-    log: DecisionLog,
+    log: Log,
     *,
     base: str = "auto",
     learner: str | CompSum = "auto",
@@ -204,7 +204,7 @@ def with_base(panel: Panel) -> Panel:
     return Panel((Entity(name, "base"), *panel.entities))
 
 
-def _behind(own: np.ndarray, log: DecisionLog, panel: Panel) -> tuple[Answers, np.ndarray, np.ndarray]:
+def _behind(own: np.ndarray, log: Log, panel: Panel) -> tuple[Answers, np.ndarray, np.ndarray]:
     """A log's answers, errors and fees behind those of our own base, which is the first of the panel and free."""
     if log.answers is None or log.truth is None:
         raise InvalidInputError("`log` must hold answers and the truth: our own base is scored by them.")

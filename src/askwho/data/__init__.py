@@ -3,16 +3,16 @@
 from askwho.data._check import Description, Problem, describe
 from askwho.data._columns import Columns, Resolved, named, resolve
 from askwho.data._encoder import FeatureEncoder
-from askwho.data._log import DecisionLog, read_log, read_logs
+from askwho.data._log import Log, read_log, read_logs
 from askwho.data._minilm import SentenceEncoder
 from askwho.data._tables import Table, lists, read_batches, read_table, write_batches, write_table
 from askwho.data._text import TextEncoder, fingerprints
 
 __all__ = [
     "Columns",
-    "DecisionLog",
     "Description",
     "FeatureEncoder",
+    "Log",
     "Problem",
     "Resolved",
     "SentenceEncoder",

@@ -11,7 +11,7 @@ import numpy as np
 from askwho import _validation as check
 from askwho.answers import family, is_null
 from askwho.data._columns import Columns, Resolved, check_cells, resolve
-from askwho.data._log import DecisionLog, log_of, read_logs, task_from, whole_log
+from askwho.data._log import Log, log_of, read_logs, task_from, whole_log
 from askwho.data._tables import Table, read_batches, read_table
 from askwho.data._text import fingerprints
 from askwho.exceptions import InvalidInputError
@@ -91,13 +91,13 @@ def _rows(source: Any) -> int:  # noqa: ANN401
     return sum(len(next(iter(table.values()))) for table in _tables(source))
 
 
-def _logs(source: Any, columns: Columns, usual: dict[str, float]) -> Iterator[DecisionLog]:  # noqa: ANN401
+def _logs(source: Any, columns: Columns, usual: dict[str, float]) -> Iterator[Log]:  # noqa: ANN401
     if isinstance(source, str | Path):
         return read_logs(Path(source), columns, usual=usual)
     return whole_log([log_of(read_table(source), columns)])
 
 
-def _entities(logs: Iterator[DecisionLog]) -> list[dict[str, Any]]:
+def _entities(logs: Iterator[Log]) -> list[dict[str, Any]]:
     """Everybody's fee, share of queries, and error."""
     names: list[str] = []
     rows, regression = 0, False

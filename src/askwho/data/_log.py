@@ -20,7 +20,7 @@ from askwho.panel import Entity, Panel
 
 
 @dataclass(frozen=True, eq=False)
-class DecisionLog:
+class Log:
     """A log, read and checked: everything that is aligned with its n queries.
 
     Args:
@@ -55,7 +55,7 @@ class DecisionLog:
         """Which entities were asked, shape (n, |A|)."""
         return ~np.isnan(self.errors)
 
-    def rows(self, index: np.ndarray) -> "DecisionLog":
+    def rows(self, index: np.ndarray) -> "Log":
         """Return the log of some of the rows."""
         return replace(
             self,
@@ -69,7 +69,7 @@ class DecisionLog:
         )
 
 
-def read_log(source: Any, columns: Columns, *, base: str | None = None) -> DecisionLog:  # noqa: ANN401
+def read_log(source: Any, columns: Columns, *, base: str | None = None) -> Log:  # noqa: ANN401
     """Return the decision log in a file, a data frame or a mapping of columns.
 
     Args:
@@ -83,7 +83,7 @@ def read_log(source: Any, columns: Columns, *, base: str | None = None) -> Decis
 
 def read_logs(
     path: Path, columns: Columns, *, usual: Mapping[str, float], base: str | None = None, rows: int = 1 << 14
-) -> Iterator[DecisionLog]:
+) -> Iterator[Log]:
     """Yield the decision log in a file a batch at a time, so that any file fits into memory.
 
     Args:
@@ -108,7 +108,7 @@ def log_of(
     base: str | None = None,
     first: int = 0,
     usual: Mapping[str, float] | None = None,
-) -> DecisionLog:
+) -> Log:
     """Return the log of a table, or of a batch of a longer one.
 
     Args:
@@ -142,10 +142,10 @@ def log_of(
     for name, column in found.info.items():
         if name in names:
             info[:, names.index(name)] = check.finite_or_nan(table[column], column)
-    return DecisionLog(columns, panel, task, known, answers, truth, errors, fees, groups, info)
+    return Log(columns, panel, task, known, answers, truth, errors, fees, groups, info)
 
 
-def whole_log(batches: Iterable[DecisionLog]) -> Iterator[DecisionLog]:
+def whole_log(batches: Iterable[Log]) -> Iterator[Log]:
     """Yield the batches, and refuse what only all of them together can show: one class, or somebody never asked."""
     classes: set[Any] = set()
     asked: dict[str, bool] = {}

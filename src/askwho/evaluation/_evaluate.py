@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from askwho import _validation as check
-from askwho.data import DecisionLog
+from askwho.data import Log
 from askwho.evaluation import _settings as settings
 from askwho.evaluation._points import Resamples, Tally, hulls, interval, ratio
 from askwho.exceptions import InvalidInputError
@@ -19,7 +19,7 @@ _ROWS = 1 << 14
 
 def evaluate(
     policy: Policy,
-    log: DecisionLog | Iterable[DecisionLog],
+    log: Log | Iterable[Log],
     *,
     draws: int = 200,
     random_state: int = 0,
@@ -42,7 +42,7 @@ def evaluate(
     outside = [entity.name for entity in policy.panel.entities][1 if policy.base is not None else 0 :]
     found: dict[str, list[Tally]] = {}
     n = 0
-    for number, batch in enumerate(_pieces(log) if isinstance(log, DecisionLog) else log):
+    for number, batch in enumerate(_pieces(log) if isinstance(log, Log) else log):
         if list(batch.panel.names) != outside:
             raise InvalidInputError(
                 f"`log` must have the entities of the policy, {outside}, got {list(batch.panel.names)}."
@@ -60,7 +60,7 @@ def evaluate(
     return _figures(policy, found, n)
 
 
-def _pieces(log: DecisionLog) -> Iterator[DecisionLog]:
+def _pieces(log: Log) -> Iterator[Log]:
     for start in range(0, len(log), _ROWS):
         yield log if len(log) <= _ROWS else log.rows(np.arange(start, min(start + _ROWS, len(log))))
 

@@ -10,7 +10,7 @@ from askwho.aggregation import Combine, Committee, Verdicts, aggregation, best_o
 from askwho.answers import Answers, Cell
 from askwho.beliefs import in_turn
 from askwho.costs import task_errors
-from askwho.data import DecisionLog
+from askwho.data import Log
 from askwho.evaluation._points import Point
 from askwho.metrics import prefix_errors
 from askwho.policy import Policy
@@ -23,7 +23,7 @@ class Held:
     """A held-out log as the policy sees it: with its own base's answers, expected errors and curves."""
 
     policy: Policy
-    log: DecisionLog
+    log: Log
 
     @cached_property
     def X(self) -> Float[np.ndarray, "n d"]:  # noqa: N802
