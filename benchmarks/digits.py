@@ -75,7 +75,7 @@ def compared(pool: Any, seeds: range) -> dict[str, Any]:  # noqa: ANN401 - from 
     }
 
 
-def log_of(pool: list[Any], X: np.ndarray, y: np.ndarray) -> Any:  # noqa: ANN401 - a DecisionLog
+def log_of(pool: list[Any], X: np.ndarray, y: np.ndarray) -> Any:  # noqa: ANN401 - a Log
     """What a pool answers on rows that it has not seen, as a log."""
     table: dict[str, np.ndarray] = {f"x_{i}": X[:, i] for i in range(X.shape[1])} | {"truth": y}
     table |= {f"answer_m{j}": member.predict(X) for j, member in enumerate(pool)}

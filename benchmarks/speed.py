@@ -38,7 +38,7 @@ from measure import in_turn, provenance, write_down
 from speed_peers import DESLIB, RIVALS, Contender, Deslib, DeslibProcess, differences
 
 from askwho.answers import Answers, Cell
-from askwho.data import Columns, DecisionLog, read_log
+from askwho.data import Columns, Log, read_log
 from askwho.evaluation import Held, adaptive_points, evaluate, fixed_points, sequential_points
 from askwho.policy import Policy, fit_policy
 from askwho_studies.logs import Split, load_log
@@ -145,7 +145,7 @@ def main() -> None:
         draw(results["growth"], arguments.figure)
 
 
-def log(n: int, *, entities: int = ENTITIES, features: int = FEATURES) -> DecisionLog:
+def log(n: int, *, entities: int = ENTITIES, features: int = FEATURES) -> Log:
     """A log in which each expert knows half of ten classes; the features tell classes apart alike, however many."""
     rng, stated = np.random.default_rng(SEED), np.random.default_rng(SEED + 1)
     centres = stated.normal(size=(CLASSES, features)) * np.sqrt(FEATURES / features)
@@ -246,7 +246,7 @@ def exponent(sizes: Sequence[int], seconds: Sequence[float]) -> dict[str, float 
     }
 
 
-def turns_taken(policy: Policy, queries: DecisionLog) -> np.ndarray:
+def turns_taken(policy: Policy, queries: Log) -> np.ndarray:
     """Return what is decided of each query after asking one after the other, as a caller with all answers would."""
     router, n = policy.router, len(queries)
     X, shares, info = policy.features(queries.known), policy.shares(queries.known), policy.told(queries.info)
@@ -293,7 +293,7 @@ def draw(growth: Mapping[str, Any], path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def _halves(both: DecisionLog) -> Split:
+def _halves(both: Log) -> Split:
     half = len(both) // 2
     train, test = both.rows(np.arange(half)), both.rows(np.arange(half, 2 * half))
     return Split(train, test, np.zeros((half, 1)), np.zeros((half, 1)), SEED)
@@ -327,7 +327,7 @@ def _chosen(ours: Contender) -> dict[str, str | None]:
     return {"learner": policy.router.learner_name_, "committee": policy.router.committee_, "base": base}
 
 
-def _answers(log: DecisionLog) -> Answers:
+def _answers(log: Log) -> Answers:
     assert log.answers is not None  # noqa: S101 - logs of answers alone are timed
     return log.answers
 

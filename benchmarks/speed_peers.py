@@ -17,7 +17,7 @@ from measure import in_turn
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from askwho.aggregation import Committee, aggregation
-from askwho.data import DecisionLog
+from askwho.data import Log
 from askwho.evaluation import Point
 from askwho.learners import Forest, Learner, Neighbours, cross_fit, folds
 from askwho.router import price_grid
@@ -135,7 +135,7 @@ class BoostedStacking(Stacking):
         """Predict."""
         return self.fitted.predict(self.inputs(self.split.test, self.split.X_test))
 
-    def inputs(self, log: DecisionLog, X: np.ndarray) -> np.ndarray:
+    def inputs(self, log: Log, X: np.ndarray) -> np.ndarray:
         """Return answers and features side by side."""
         codes = self.split.votes(log)
         return np.hstack([np.where(codes < 0, np.nan, codes), X])

@@ -19,7 +19,7 @@ from askwho.cli._demo import run_demo
 from askwho.cli._studies import studies
 from askwho.cli._terminal import visible
 from askwho.data import (
-    DecisionLog,
+    Log,
     Table,
     describe,
     read_batches,
@@ -396,12 +396,12 @@ def run(arguments: list[str]) -> None:
     app(arguments, standalone_mode=False)
 
 
-def _unseen(policy: Policy, log: Path | Table) -> DecisionLog:
+def _unseen(policy: Policy, log: Path | Table) -> Log:
     """Read a log as the policy's own was read."""
     return read_log(log, policy.columns, base=_base_of(policy))
 
 
-def _batches(policy: Policy, log: Path) -> Iterator[DecisionLog]:
+def _batches(policy: Policy, log: Path) -> Iterator[Log]:
     """Read a log as the policy's own was read, a batch at a time."""
     columns = replace(policy.columns, task=policy.router.task_)
     usual = dict(zip(policy.panel.names, policy.router.fees_.tolist(), strict=True))

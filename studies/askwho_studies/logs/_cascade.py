@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 from jaxtyping import Float, Int
 
-from askwho.data import DecisionLog
+from askwho.data import Log
 from askwho.evaluation import Point
 from askwho.frontier import Frontier
 from askwho_studies.logs._committees import SkippedError
@@ -62,7 +62,7 @@ def cascade_points(split: Split, kept: list[tuple[np.ndarray, int, int]]) -> lis
     return points
 
 
-def usable_votes(split: Split, log: DecisionLog) -> Int[np.ndarray, "n a"]:
+def usable_votes(split: Split, log: Log) -> Int[np.ndarray, "n a"]:
     """Return answers as codes, −1 for none.
 
     An answer that was never right ("no digit heard") is none: two of them do not agree on anything.

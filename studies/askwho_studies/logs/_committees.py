@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from askwho.aggregation import Committee, aggregation, best_of_k
 from askwho.answers import Answers, Cell
-from askwho.data import DecisionLog
+from askwho.data import Log
 from askwho.evaluation import Point
 from askwho.metrics import prefix_errors
 from askwho.router import price_grid
@@ -100,7 +100,7 @@ def routed(
 
 
 def committee_errors(
-    log: DecisionLog,
+    log: Log,
     order: np.ndarray,
     expected: np.ndarray,
     combine: str,

@@ -12,7 +12,7 @@ import pyarrow.parquet as pa_parquet
 from jaxtyping import Float, Int
 
 from askwho.answers import Cell
-from askwho.data import Columns, DecisionLog, FeatureEncoder, read_log
+from askwho.data import Columns, FeatureEncoder, Log, read_log
 from askwho.exceptions import InvalidInputError
 from askwho.learners import folds
 
@@ -30,7 +30,7 @@ def log_names(data: Path) -> list[str]:
     return names
 
 
-def load_log(data: Path, name: str, *, rows: int | None = None) -> DecisionLog:
+def load_log(data: Path, name: str, *, rows: int | None = None) -> Log:
     """Return one shared log, or `rows` of its rows drawn at random (seed 0)."""
     path = data / "logs" / f"{name}.parquet"
     if not path.is_file():
@@ -76,14 +76,14 @@ class Split:
         seed: of the split and of everything fitted on it.
     """
 
-    train: DecisionLog
-    test: DecisionLog
+    train: Log
+    test: Log
     X_train: Float[np.ndarray, "n d"]
     X_test: Float[np.ndarray, "m d"]
     seed: int
 
     @classmethod
-    def of(cls, log: DecisionLog, seed: int) -> "Split":
+    def of(cls, log: Log, seed: int) -> "Split":
         """Return the 60/40 split of a seed: five folds by group, three to learn from."""
         fold = folds(log.groups, 5, random_state=seed)
         train, test = log.rows(np.flatnonzero(fold < 3)), log.rows(np.flatnonzero(fold >= 3))
@@ -140,7 +140,7 @@ class Split:
                 parts += [log.answers.values[log.answers.states == Cell.ANSWERED], log.truth]
         return np.unique(np.concatenate(parts))
 
-    def votes(self, log: DecisionLog) -> Int[np.ndarray, "n a"]:
+    def votes(self, log: Log) -> Int[np.ndarray, "n a"]:
         """Return answers as indices into `labels`, shape (n, |A|), −1 where there is none."""
         if log.answers is None:
             raise ValueError("a log of grades has no votes")
@@ -149,10 +149,10 @@ class Split:
         codes[answered] = np.searchsorted(self.labels, log.answers.values[answered])
         return codes
 
-    def truths(self, log: DecisionLog) -> Int[np.ndarray, " n"]:
+    def truths(self, log: Log) -> Int[np.ndarray, " n"]:
         """Return the truth as indices into `labels`, shape (n,)."""
         return np.searchsorted(self.labels, np.asarray(log.truth))
 
-    def everyone(self, log: DecisionLog) -> Float[np.ndarray, " n"]:
+    def everyone(self, log: Log) -> Float[np.ndarray, " n"]:
         """Return what asking everybody charged, shape (n,); whoever was not asked charged nothing."""
         return np.where(log.asked, log.fees, 0.0).sum(axis=1)

@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from askwho.answers import Cell
-from askwho.data import DecisionLog
+from askwho.data import Log
 from askwho.evaluation import Point
 from askwho.learners import folds
 from askwho_studies.logs._committees import SkippedError
@@ -137,7 +137,7 @@ def _design(split: Split) -> tuple[Float[np.ndarray, "n p"], Float[np.ndarray, "
     return np.hstack([blocks[0], known[0]]), np.hstack([blocks[1], known[1]])
 
 
-def _numbers(log: DecisionLog) -> tuple[Float[np.ndarray, "n a"], Float[np.ndarray, " n"]]:
+def _numbers(log: Log) -> tuple[Float[np.ndarray, "n a"], Float[np.ndarray, " n"]]:
     """Answers as numbers, the row's median in empty cells, and that median; 0 where nobody answered."""
     if log.answers is None:
         raise SkippedError("the log has no answers")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from askwho.data import DecisionLog
+from askwho.data import Log
 from askwho.evaluation import Point
 from askwho.frontier import area, stated_budgets
 from askwho.learners import folds
@@ -111,7 +111,7 @@ def _study(job: Job, say: Progress) -> dict[str, Any]:
     return log | {"seconds": round(time.perf_counter() - start, 1)}
 
 
-def study_log(log: DecisionLog, seeds: Sequence[int], methods: Mapping[str, Method], say: Progress) -> dict[str, Any]:
+def study_log(log: Log, seeds: Sequence[int], methods: Mapping[str, Method], say: Progress) -> dict[str, Any]:
     """Return one log's part of the study."""
     measured = {name: Measured() for name in methods}
     splits: list[Split] = []
