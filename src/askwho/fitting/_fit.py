@@ -13,11 +13,11 @@ from askwho.aggregation import Combine
 from askwho.answers import Answers, Cell
 from askwho.data import FeatureEncoder, Log
 from askwho.exceptions import InvalidInputError
-from askwho.fit._asking import learn_turns
-from askwho.fit._cardinality import learn_cardinality
-from askwho.fit._committee import choose_committee, choose_overlap, learn_beliefs
-from askwho.fit._judge import learn_judge
-from askwho.fit._surrogate import SurrogateCardinality, checked_cardinality
+from askwho.fitting._asking import learn_turns
+from askwho.fitting._cardinality import learn_cardinality
+from askwho.fitting._committee import choose_committee, choose_overlap, learn_beliefs
+from askwho.fitting._judge import learn_judge
+from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
 from askwho.learners import Trial, checked_learner, folds, own_base
 from askwho.panel import Entity, Panel
 from askwho.policy import Combiner, Facts, Past, Policy, Seen, check_rule
