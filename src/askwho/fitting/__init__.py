@@ -2,8 +2,19 @@
 
 from askwho.fitting._calibrate import calibrate
 from askwho.fitting._committee import COMMITTEES
-from askwho.fitting._fit import fit
+from askwho.fitting._fit import fit, fold_count
 from askwho.fitting._priced import priced, priced_cardinality
 from askwho.fitting._surrogate import SurrogateCardinality
+from askwho.learners import check_learner, folds
 
-__all__ = ["COMMITTEES", "SurrogateCardinality", "calibrate", "fit", "priced", "priced_cardinality"]
+__all__ = [
+    "COMMITTEES",
+    "SurrogateCardinality",
+    "calibrate",
+    "check_learner",
+    "fit",
+    "fold_count",
+    "folds",
+    "priced",
+    "priced_cardinality",
+]
