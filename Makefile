@@ -20,8 +20,8 @@ demo: $(VENV)/ready
 	$(BIN)/askwho demo
 
 test: check
-	$(BIN)/pytest -n $(JOBS) $(COVER) --jaxtyping-packages=askwho,tests.check --ignore=tests/messages --ignore=tests/cli \
-		--ignore=tests/hardening
+	$(BIN)/pytest -n $(JOBS) $(COVER) --jaxtyping-packages=askwho,askwho_studies,tests.check \
+		--ignore=tests/messages --ignore=tests/cli --ignore=tests/hardening
 	$(BIN)/pytest -n $(JOBS) $(COVER) tests/messages tests/cli tests/hardening
 
 # The same tests, and which lines they reach, the least covered modules first; subprocesses are not counted.
@@ -59,11 +59,11 @@ bench-logs: $(VENV)/ready
 	$(BIN)/askwho reproduce logs --out benchmarks/results/logs
 
 # torch is installed by its exact version first: that spelling finds a CPU build where there is one.
-$(VENV)/ready: pyproject.toml constraints.txt
+$(VENV)/ready: pyproject.toml studies/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip
 	$(PIP) torch==2.13.0
-	$(PIP) --editable '.[all]' --group dev
+	$(PIP) --editable '.[all]' --editable ./studies --group dev
 	touch $@
 
 clean:

@@ -30,9 +30,9 @@ from askwho.engine import Mlp, Training, train
 from askwho.learners import Forest, cross_fit, folds
 from askwho.losses import deferral_weights, weighted_comp_sum
 from askwho.metrics import prefix_errors
-from askwho.reproduce.paper._california import LAMBDAS, PAPER_TRAINING, California, california
 from askwho.router import Calibration, Curve
 from askwho.selection import Selection, in_order, rank
+from askwho_studies.paper._california import LAMBDAS, PAPER_TRAINING, California, california
 
 SEEDS = (0, 1, 2, 3)
 METRICS = ("mean", "weighted-mean", "best-of-k")

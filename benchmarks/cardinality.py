@@ -32,9 +32,9 @@ from askwho.frontier import Frontier, area, stated_budgets
 from askwho.learners import CompSum, folds
 from askwho.metrics import prefix_errors
 from askwho.panel import Entity, Panel
-from askwho.reproduce.paper._california import LAMBDAS, PAPER_TRAINING, california
 from askwho.router import Calibration, Curve, SurrogateCardinality, price_grid
 from askwho.selection import Selection, in_order, rank
+from askwho_studies.paper._california import LAMBDAS, PAPER_TRAINING, california
 
 RATES = (5e-4, 2e-3, 8e-3)
 HIDDEN = ((64, 64), (128, 128))

@@ -22,7 +22,7 @@ from measure import provenance, write_down
 from askwho.data import Columns, read_log
 from askwho.evaluation import Held, Point, adaptive_points, fixed_points, sequential_points
 from askwho.policy import fit_policy
-from askwho.reproduce.logs import METHODS, SkippedError, Split
+from askwho_studies.logs import METHODS, SkippedError, Split
 
 RIVALS = ("best single", "vote", "stacking (linear)", "stacking (boosted)", "KNORA-U", "KNORA-E", "META-DES")
 
@@ -75,7 +75,7 @@ def compared(pool: Any, seeds: range) -> dict[str, Any]:  # noqa: ANN401 - from 
     }
 
 
-def log_of(pool: list[Any], X: np.ndarray, y: np.ndarray) -> Any:  # noqa: ANN401 - a DecisionLog
+def log_of(pool: list[Any], X: np.ndarray, y: np.ndarray) -> Any:  # noqa: ANN401 - a Log
     """What a pool answers on rows that it has not seen, as a log."""
     table: dict[str, np.ndarray] = {f"x_{i}": X[:, i] for i in range(X.shape[1])} | {"truth": y}
     table |= {f"answer_m{j}": member.predict(X) for j, member in enumerate(pool)}

@@ -29,11 +29,11 @@ from torch.utils.flop_counter import FlopCounterMode
 from askwho.costs import augmented_costs
 from askwho.engine import Pixels, Training
 from askwho.losses import deferral_weights, weighted_comp_sum
-from askwho.reproduce.paper._image_experiments import EXPERIMENTS
-from askwho.reproduce.paper._image_scores import panel_of
-from askwho.reproduce.paper._image_training import fit_policy, outputs
-from askwho.reproduce.paper._images import Images, read_images
-from askwho.reproduce.paper._pools import known_classes, specialists
+from askwho_studies.paper._image_experiments import EXPERIMENTS
+from askwho_studies.paper._image_scores import panel_of
+from askwho_studies.paper._image_training import fit_policy, outputs
+from askwho_studies.paper._images import Images, read_images
+from askwho_studies.paper._pools import known_classes, specialists
 
 BATCH, DEPTH, WIDTH = 2048, 4, 64
 # Epochs that are not timed: compilation, and the first launches.

@@ -58,7 +58,7 @@ def write_down(results: dict[str, Any], out: Path | None) -> None:
 
 
 def _commit() -> str:
-    changed = _git("status", "--porcelain", "src", "benchmarks", ":!benchmarks/results")
+    changed = _git("status", "--porcelain", "src", "studies", "benchmarks", ":!benchmarks/results")
     return _git("rev-parse", "HEAD") + ("+changes" if changed else "")
 
 

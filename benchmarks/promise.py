@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from measure import provenance, write_down
 
-from askwho.data import Columns, DecisionLog, read_log
+from askwho.data import Columns, Log, read_log
 from askwho.exceptions import InvalidInputError
 from askwho.policy import Policy, fit_policy
 from askwho.router import Rows, Setting
@@ -120,7 +120,7 @@ def promised(policy: Policy, target: dict[str, float]) -> Setting:
     )
 
 
-def agreement(policy: Policy, truth: Truth, queries: DecisionLog, target: dict[str, float]) -> float:
+def agreement(policy: Policy, truth: Truth, queries: Log, target: dict[str, float]) -> float:
     """The largest difference between what `select` charges for 5,000 queries and what their rows say."""
     some = np.arange(min(5_000, len(queries)))
     policy.router.rows_ = truth.rows.take(np.random.default_rng(SEED + 2).integers(0, len(queries), ROWS))
@@ -135,7 +135,7 @@ def between(low: float, high: float, part: float) -> float:
     return float(low * (high / low) ** part)
 
 
-def log(task: str, n: int, seed: int) -> DecisionLog:
+def log(task: str, n: int, seed: int) -> Log:
     """A log in which each expert is good in a half-space of its own, the wider the dearer it is."""
     rng, skill = np.random.default_rng(seed), np.random.default_rng(99)
     X = rng.normal(size=(n, FEATURES))

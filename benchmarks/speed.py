@@ -38,10 +38,10 @@ from measure import in_turn, provenance, write_down
 from speed_peers import DESLIB, RIVALS, Contender, Deslib, DeslibProcess, differences
 
 from askwho.answers import Answers, Cell
-from askwho.data import Columns, DecisionLog, read_log
+from askwho.data import Columns, Log, read_log
 from askwho.evaluation import Held, adaptive_points, evaluate, fixed_points, sequential_points
 from askwho.policy import Policy, fit_policy
-from askwho.reproduce.logs import Split, load_log
+from askwho_studies.logs import Split, load_log
 
 SEED = 0
 CLASSES, ENTITIES, FEATURES = 10, 10, 16
@@ -145,7 +145,7 @@ def main() -> None:
         draw(results["growth"], arguments.figure)
 
 
-def log(n: int, *, entities: int = ENTITIES, features: int = FEATURES) -> DecisionLog:
+def log(n: int, *, entities: int = ENTITIES, features: int = FEATURES) -> Log:
     """A log in which each expert knows half of ten classes; the features tell classes apart alike, however many."""
     rng, stated = np.random.default_rng(SEED), np.random.default_rng(SEED + 1)
     centres = stated.normal(size=(CLASSES, features)) * np.sqrt(FEATURES / features)
@@ -165,7 +165,8 @@ def compared(split: Split, repeats: int) -> dict[str, Any]:
     everybody |= {name: make(split) for name, make in RIVALS.items()}
     python, process, skipped = os.environ.get("ASKWHO_DESLIB_PYTHON"), None, {}
     if python is None:
-        skipped = dict.fromkeys(DESLIB, "ASKWHO_DESLIB_PYTHON is not set (see benchmarks/deslib/requirements.txt)")
+        why = "ASKWHO_DESLIB_PYTHON is not set (see askwho_studies/logs/deslib/requirements.txt)"
+        skipped = dict.fromkeys(DESLIB, why)
     else:
         process = DeslibProcess(python, split)
         everybody |= {name: Deslib(split, method, process) for name, method in DESLIB.items()}
@@ -245,7 +246,7 @@ def exponent(sizes: Sequence[int], seconds: Sequence[float]) -> dict[str, float 
     }
 
 
-def turns_taken(policy: Policy, queries: DecisionLog) -> np.ndarray:
+def turns_taken(policy: Policy, queries: Log) -> np.ndarray:
     """Return what is decided of each query after asking one after the other, as a caller with all answers would."""
     router, n = policy.router, len(queries)
     X, shares, info = policy.features(queries.known), policy.shares(queries.known), policy.told(queries.info)
@@ -292,7 +293,7 @@ def draw(growth: Mapping[str, Any], path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def _halves(both: DecisionLog) -> Split:
+def _halves(both: Log) -> Split:
     half = len(both) // 2
     train, test = both.rows(np.arange(half)), both.rows(np.arange(half, 2 * half))
     return Split(train, test, np.zeros((half, 1)), np.zeros((half, 1)), SEED)
@@ -326,7 +327,7 @@ def _chosen(ours: Contender) -> dict[str, str | None]:
     return {"learner": policy.router.learner_name_, "committee": policy.router.committee_, "base": base}
 
 
-def _answers(log: DecisionLog) -> Answers:
+def _answers(log: Log) -> Answers:
     assert log.answers is not None  # noqa: S101 - logs of answers alone are timed
     return log.answers
 

@@ -4,6 +4,7 @@ Each gives the same settings as the rival of its name there, which `differences`
 """
 
 import json
+import os
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
@@ -16,19 +17,19 @@ from measure import in_turn
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from askwho.aggregation import Committee, aggregation
-from askwho.data import DecisionLog
+from askwho.data import Log
 from askwho.evaluation import Point
 from askwho.learners import Forest, Learner, Neighbours, cross_fit, folds
-from askwho.reproduce.logs import METHODS, Split
-from askwho.reproduce.logs._cascade import cascade, cascade_points, tuned_cascades, usable_votes
-from askwho.reproduce.logs._committees import routed
-from askwho.reproduce.logs._deslib import write_rows
-from askwho.reproduce.logs._stacking import (
+from askwho.router import price_grid
+from askwho.selection import Selection, rank
+from askwho_studies.logs import METHODS, Split
+from askwho_studies.logs._cascade import cascade, cascade_points, tuned_cascades, usable_votes
+from askwho_studies.logs._committees import routed
+from askwho_studies.logs._deslib import SCRIPT, write_rows
+from askwho_studies.logs._stacking import (
     _boosted,  # pyright: ignore[reportPrivateUsage] - likewise
     _linear,  # pyright: ignore[reportPrivateUsage]
 )
-from askwho.router import price_grid
-from askwho.selection import Selection, rank
 
 TIMED = Path(__file__).parent / "deslib" / "timed.py"
 _MEMBERS = 3
@@ -134,7 +135,7 @@ class BoostedStacking(Stacking):
         """Predict."""
         return self.fitted.predict(self.inputs(self.split.test, self.split.X_test))
 
-    def inputs(self, log: DecisionLog, X: np.ndarray) -> np.ndarray:
+    def inputs(self, log: Log, X: np.ndarray) -> np.ndarray:
         """Return answers and features side by side."""
         codes = self.split.votes(log)
         return np.hstack([np.where(codes < 0, np.nan, codes), X])
@@ -256,7 +257,12 @@ class DeslibProcess:
         given, said = Path(self.folder.name) / "given.npz", Path(self.folder.name) / "said.npz"
         write_rows(split, given)
         self.process = subprocess.Popen(
-            [python, str(TIMED), str(given), str(said)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [python, str(TIMED), str(given), str(said)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            # It times what the study runs: its Python has no askwho_studies, but finds the script by its folder.
+            env=os.environ | {"PYTHONPATH": str(SCRIPT.parent)},
         )
 
     def seconds(self, method: str) -> dict[str, float]:

@@ -23,7 +23,7 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from askwho.evaluation import Point
-from askwho.reproduce.logs import METHODS, Priced, Split, load_log
+from askwho_studies.logs import METHODS, Priced, Split, load_log
 
 RIVALS = {
     "imdb_apis": ("stacking (linear)", "stacking (boosted)", "features (words)"),

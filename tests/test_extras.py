@@ -24,7 +24,7 @@ WITHOUT = {
     ],
     "pandas": ["tests/aggregation", "tests/metrics", "tests/losses/test_deferral.py"],
     "lightgbm": ["tests/router/test_router.py", "tests/test_frontier.py"],
-    "matplotlib": ["tests/reproduce"],
+    "matplotlib": ["studies/tests"],
 }
 FIT = """import numpy as np
 from askwho import Panel

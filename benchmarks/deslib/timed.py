@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import predict
+import predict  # pyright: ignore[reportMissingImports] - speed.py says where the study's script is
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from measure import in_turn

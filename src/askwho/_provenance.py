@@ -12,10 +12,15 @@ from pathlib import Path
 _LIBRARIES = ("askwho", "numpy", "scipy", "scikit-learn", "lightgbm", "pyarrow")
 
 
-def provenance(*libraries: str) -> dict[str, object]:
-    """Return what a reader needs to make the same result again; the versions of `libraries` too."""
+def provenance(*libraries: str, beside: Path | None = None) -> dict[str, object]:
+    """Return what a reader needs to make the same result again; the versions of `libraries` too.
+
+    Args:
+        libraries: whose versions to add, by the names they are installed by.
+        beside: another folder of code the result depends on: changes there are told like the library's own.
+    """
     return {
-        "commit": _commit(),
+        "commit": _commit(beside),
         "versions": {
             "python": platform.python_version(),
             **{name: _version(name) for name in (*_LIBRARIES, *libraries)},
@@ -25,19 +30,21 @@ def provenance(*libraries: str) -> dict[str, object]:
     }
 
 
-def _commit() -> str | None:
+def _commit(beside: Path | None) -> str | None:
     git = shutil.which("git")
     if git is None:
         return None
     here = Path(__file__)
 
-    def ask(*arguments: str) -> str | None:
-        done = subprocess.run([git, *arguments], cwd=here.parent, capture_output=True, text=True, check=False)  # noqa: S603
+    def ask(*arguments: str, folder: Path = here.parent) -> str | None:
+        done = subprocess.run([git, *arguments], cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
         return done.stdout.strip() if done.returncode == 0 else None
 
     # Installed into somebody else's work tree, the commit there is not ours.
     head = ask("rev-parse", "HEAD") if ask("ls-files", "--error-unmatch", here.name) else None
-    return None if head is None else head + ("+changes" if ask("status", "--porcelain", ".") else "")
+    folders = [here.parent, *([] if beside is None else [beside])]
+    changed = any(ask("status", "--porcelain", ".", folder=folder) for folder in folders)
+    return None if head is None else head + ("+changes" if changed else "")
 
 
 def _version(name: str) -> str | None:

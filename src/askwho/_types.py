@@ -14,5 +14,6 @@ States = Int8[np.ndarray, "n a"]
 Table = Shaped[np.ndarray, "n a"]
 
 Kind = Literal["label", "base", "expert", "reject"]
+Task = Literal["classification", "regression"]
 Ties = Literal["rank", "index"]
 Names = Sequence[str]

@@ -51,8 +51,10 @@ def numeric(values: Any, name: str) -> np.ndarray:  # noqa: ANN401
 
 
 def finite_or_nan(values: Any, name: str) -> np.ndarray:  # noqa: ANN401
-    """Return `values` as a float64 array without infinity; NaN where there is nothing."""
+    """Return a column as a float64 array (n,) without infinity; NaN where there is nothing."""
     array = numeric(values, name)
+    if array.ndim != 1:
+        raise InvalidInputError(f"`{name}` must hold single numbers, got shape {array.shape}: make columns of lists.")
     if np.isinf(array).any():
         raise InvalidInputError(f"`{name}` must be finite or empty, got an infinite value: empty or mend that cell.")
     return array

@@ -27,6 +27,7 @@ class Entity:
         fee: β_j ≥ 0, money. Labels, the base and reject are in-house; reject must be free of money, its price
             is error (`error_weight`, on an error that is always 1).
         label: the class a `"label"` entity predicts.
+        own: whether it is a base that the policy trained and holds itself: nobody need be asked.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Entity:
     error_weight: float = 1.0
     fee: float = 0.0
     label: Hashable = None
+    own: bool = False
 
     def __post_init__(self) -> None:
         check.unique_names([self.name], "Entities")
@@ -50,6 +52,8 @@ class Entity:
             raise InvalidInputError(
                 f"`label` of {self.name} must be given for a label entity and for no other, got {self.label!r}."
             )
+        if self.own and self.kind != "base":
+            raise InvalidInputError(f"`own` of {self.name} must be false, got true: only a base can be our own.")
         if self.label is not None and not _is_label(self.label):
             raise InvalidInputError(f"`label` of {self.name} must be text or a number, got {self.label!r}.")
 
@@ -135,6 +139,11 @@ class Panel:
     def error_weights(self) -> Float[np.ndarray, " a"]:
         """α, the error weight of each entity, shape (|A|,)."""
         return _frozen([entity.error_weight for entity in self.entities])
+
+    @cached_property
+    def own(self) -> Bool[np.ndarray, " a"]:
+        """Who answers without being asked, shape (|A|,): labels, reject, and a base that the policy holds itself."""
+        return np.array([entity.own or entity.kind in ("label", "reject") for entity in self.entities])
 
     def is_kind(self, *kinds: Kind) -> Bool[np.ndarray, " a"]:
         """Return which entities are of one of the kinds, shape (|A|,)."""

@@ -270,7 +270,7 @@ STEPS = ["route", "POLICY", "NEW", "--mode", "sequential", "--out", "OUT/r.csv"]
     [
         (["route", "POLICY", "NEW", "--out", "r.parquet"], "One target must be given"),
         (["route", "POLICY", "NEW", "--k", "9", "--out", "OUT/r.parquet"], "between 1 and 4"),
-        (["route", "POLICY", "NEW", "--k", "1", "--out", "OUT/r.txt"], "must end in .parquet or .csv"),
+        (["route", "POLICY", "NEW", "--k", "1", "--out", "OUT/r.txt"], "must end in .parquet, .csv or .jsonl"),
         (["route", "POLICY", "NEW", "--k", "1", "--out", "OUT/no/r.csv"], "folder that is there"),
         (["route", "NEW", "NEW", "--k", "1", "--out", "OUT/r.csv"], "must hold an artefact"),
         (["route", "POLICY", "NEW", "--mode", "magic", "--k", "1", "--out", "OUT/r.csv"], "`mode` must be one of"),
@@ -304,8 +304,6 @@ STEPS = ["route", "POLICY", "NEW", "--mode", "sequential", "--out", "OUT/r.csv"]
         (["fit", "LOG", *COLUMNS, "--encoder", "magic", "--out", "OUT/p"], "`encoder` must be one of"),
         (["fit", "LOG", *COLUMNS, "--encoder", "minilm", "--out", "OUT/p"], "`encoder` must be 'hashing' where"),
         (["fit", "LOG", *COLUMNS, "--task", "magic", "--out", "OUT/p"], "`task` must be one of"),
-        (["reproduce", "magic"], "`name` must be one of"),
-        (["reproduce", "logs", "--data", "OUT"], "`data` must hold a folder of logs"),
         (["nonsense"], "No such command"),
         (["fit"], "Missing argument"),
     ],

@@ -17,7 +17,7 @@ from pathlib import Path
 from askwho.cli import _commands, status_of
 from askwho.report import _store
 
-WRITING = ("askwho/_files.py", "askwho/data/_tables.py", "askwho/report/_store.py", "askwho/persistence/_artefact.py")
+WRITING = ("askwho/_files.py", "askwho/data/_writing.py", "askwho/report/_store.py", "askwho/persistence/_artefact.py")
 # Tracing slows everything down: it begins where writing does.
 ENTRIES = ((_commands, "save"), (_commands, "write_batches"), (_store, "write"))
 FUNCTIONS = ("write_atomically", "write_batches", "write", "save", "_write", "_sweep")

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
+from askwho import _parts
+from askwho._parts import part, pick
 from askwho.beliefs._pool import Case, Pool, State
 
 _DEPTH = 6
@@ -15,10 +17,12 @@ _RIDGE = 0.1
 _SMALL_PANEL = 6
 _GREEDY_DEPTH = 5
 _LEAST_GAIN = 1e-4
+_BASIS = ("centre", "scale", "directions", "offsets")  # the arrays of a basis, in the order of its fields
 NEVER = 1e3
 """The change in cost of asking somebody who cannot be asked."""
 
 
+@part("basis")
 @dataclass(frozen=True, eq=False)
 class Basis:
     """Lines and bent lines in random directions through the summary of a state.
@@ -57,7 +61,17 @@ class Basis:
         bent = np.maximum(scaled @ self.directions + self.offsets, 0.0)
         return np.concatenate([np.ones((len(scaled), 1), dtype=np.float32), scaled, bent], axis=1)
 
+    def to_state(self) -> _parts.State:
+        """Return the basis as arrays."""
+        return _parts.State(arrays={name: getattr(self, name) for name in _BASIS})
 
+    @classmethod
+    def from_state(cls, state: _parts.State) -> "Basis":
+        """Return the basis that `to_state` wrote."""
+        return cls(*pick(state.arrays, *_BASIS))
+
+
+@part("asking")
 @dataclass(frozen=True, eq=False)
 class Asking:
     """Whom to ask next, or nobody: the change in cost that asking brings, at every price.
@@ -195,6 +209,28 @@ class Asking:
         change += (fees[:, :, None] * self.prices).astype(np.float32)
         change[asked] = NEVER
         return change
+
+    def to_state(self) -> _parts.State:
+        """Return the rule as arrays and parts, a basis for each number of questions."""
+        state = _parts.State(
+            plain={"free_start": self.free_start},
+            arrays={"entities": self.entities.astype(np.int32), "prices": self.prices},
+        )
+        state.arrays |= {f"gains-{level}": gains for level, gains in enumerate(self.gains)}
+        return state.hold(pool=self.pool, **{f"basis-{level}": basis for level, basis in enumerate(self.bases)})
+
+    @classmethod
+    def from_state(cls, state: _parts.State) -> "Asking":
+        """Return the rule that `to_state` wrote."""
+        levels = range(sum(name.startswith("gains-") for name in state.arrays))
+        return cls(
+            state.arrays["entities"].astype(np.intp),
+            state.arrays["prices"],
+            [state.read(f"basis-{level}") for level in levels],
+            [state.arrays[f"gains-{level}"] for level in levels],
+            bool(state.plain["free_start"]),
+            state.read("pool"),
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Shaped
 
 from askwho import _validation as check
+from askwho._parts import State, array_of_classes, part, plain_classes
 from askwho.aggregation import Committee, Verdicts
 from askwho.answers import Answers, Cell
 from askwho.beliefs._evidence import Evidence, Heard
@@ -20,6 +21,7 @@ _DOUBT = 0.01
 _UNSEEN = 1e-4
 
 
+@part("beliefs")
 @dataclass(frozen=True, eq=False)
 class Beliefs:
     """A committee that knows its members: right for any of them that answered.
@@ -199,6 +201,17 @@ class Beliefs:
             return np.searchsorted(self.classes, truth.astype(np.result_type(self.classes, truth)))
         same = (answers.values == truth[:, None]) & (codes >= 0)
         return np.where(same.any(axis=1), codes[np.arange(len(codes)), same.argmax(axis=1)], codes.shape[1])
+
+    def to_state(self) -> State:
+        """Return the beliefs as classes, arrays and parts."""
+        plain = {"classes": plain_classes(self.classes), "truths": plain_classes(self.truths)}
+        return State(plain=plain, arrays={"share": self.share}).hold(evidence=self.evidence, pool=self.pool)
+
+    @classmethod
+    def from_state(cls, state: State) -> "Beliefs":
+        """Return the beliefs that `to_state` wrote."""
+        classes, truths = (array_of_classes(state.plain[name]) for name in ("classes", "truths"))
+        return cls(classes, truths, state.arrays["share"], state.read("evidence"), state.read("pool"))
 
 
 def _codes(answers: Answers, spoke: Bool[np.ndarray, "n a"], classes: np.ndarray) -> Int[np.ndarray, "n a"]:

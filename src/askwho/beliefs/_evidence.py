@@ -8,6 +8,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 from sklearn.linear_model import LogisticRegression
 
+from askwho._parts import State, part, pick
+
 _CLIP = 1e-3
 # Odds of one answer beyond e^6 are taken for e^6: a few hundred rows cannot tell more.
 _MOST_ODDS = 6.0
@@ -15,6 +17,7 @@ _LEAST_EVIDENCE = -8.0
 _KNOTS = (0.25, 0.5, 0.75, 0.9)
 # Confusions count as if so many wrong answers more had been seen, spread like the truths.
 _PRIOR_WRONG = 20.0
+_ARRAYS = ("weights", "bias", "by_class", "centre", "scale", "knots", "confusion", "silent")  # the fields, in order
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +41,7 @@ class Heard:
         return Heard(self.codes[chosen], self.expected[chosen], self.prior[chosen], self.info[chosen])
 
 
+@part("evidence")
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """A logistic model an entity of being right, and a table of what is true where it is wrong.
@@ -138,6 +142,15 @@ class Evidence:
         wrong -= heard.prior[:, None, :]
         spoke = (heard.codes >= 0) & ~self.silent
         return np.where(spoke[:, :, None], np.maximum(wrong, np.float32(_LEAST_EVIDENCE)), np.float32(0.0))
+
+    def to_state(self) -> State:
+        """Return the evidence as arrays."""
+        return State(arrays={name: getattr(self, name) for name in _ARRAYS})
+
+    @classmethod
+    def from_state(cls, state: State) -> "Evidence":
+        """Return the evidence that `to_state` wrote."""
+        return cls(*pick(state.arrays, *_ARRAYS))
 
     @cached_property
     def _entities(self) -> Int[np.ndarray, " a"]:

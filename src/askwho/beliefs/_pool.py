@@ -7,6 +7,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Shaped
 from scipy.optimize import minimize
 
+from askwho import _parts
+from askwho._parts import part
+
 # Committees of 2, 3, 4-5, 6-8 and more answers each have weights of their own: the more there are, the more they repeat
 # each other. One answer alone is believed as it is.
 _BANDS = np.array([0, 0, 1, 2, 3, 3, 4, 4, 4, 5])
@@ -97,6 +100,7 @@ class Case:
         )
 
 
+@part("pool")
 @dataclass(frozen=True, eq=False)
 class Pool:
     """Weights for the evidence of committees of every size.
@@ -186,6 +190,15 @@ class Pool:
         scores -= scores.max(axis=1, keepdims=True)
         shares = np.exp(scores)
         return shares / shares.sum(axis=1, keepdims=True)
+
+    def to_state(self) -> _parts.State:
+        """Return the weights as arrays."""
+        return _parts.State(arrays={"members": self.members, "sources": self.sources})
+
+    @classmethod
+    def from_state(cls, state: _parts.State) -> "Pool":
+        """Return the pool that `to_state` wrote."""
+        return cls(state.arrays["members"], state.arrays["sources"])
 
 
 def random_masks(asked: Bool[np.ndarray, "n a"], *, random_state: int) -> list[Bool[np.ndarray, "n a"]]:

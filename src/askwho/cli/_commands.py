@@ -16,9 +16,10 @@ from rich.table import Table as RichTable
 from askwho._validation import one_of
 from askwho.cli import _options as o
 from askwho.cli._demo import run_demo
+from askwho.cli._studies import studies
 from askwho.cli._terminal import visible
 from askwho.data import (
-    DecisionLog,
+    Log,
     Table,
     describe,
     read_batches,
@@ -33,8 +34,6 @@ from askwho.learners import SURROGATE_NAMES, CompSum
 from askwho.persistence import digest, load, room_for, save
 from askwho.policy import Policy, fit_policy
 from askwho.report import write_report
-from askwho.reproduce.logs import run_logs
-from askwho.reproduce.paper import EXPERIMENTS
 from askwho.router import Mode
 from askwho.routes import combine_routes, make_routes, make_steps
 
@@ -359,8 +358,8 @@ def reproduce(
     name: Annotated[
         str,
         typer.Argument(
-            help="logs: every recorded log, askwho beside plain rivals. Or experiments of the paper: "
-            f"{', '.join(EXPERIMENTS)}, or all.",
+            help="logs: every recorded log, askwho beside plain rivals. Or an experiment of the paper, such as "
+            "california or cifar10, or all; any other name lists them.",
             show_default=False,
         ),
     ],
@@ -373,27 +372,8 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="A little of everything, to see that it runs.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="How many logs or seeds at a time.")] = 2,
 ) -> None:
-    """Run a study and write its JSON, its tables and its figure: recorded logs, or an experiment of the paper."""
-    one_of(name, "name", ["logs", *EXPERIMENTS, "all"])
-    if data is None:
-        raise InvalidInputError("`data` must say where the data lies, got nothing: set ASKWHO_DATA or --data.")
-    if name != "logs":
-        for each in EXPERIMENTS if name == "all" else [name]:
-            EXPERIMENTS[each](data, out=out, seeds=seeds, quick=quick, workers=workers, progress=_say)
-        return
-    if not (data / "logs").is_dir():
-        raise InvalidInputError(f"`data` must hold a folder of logs, got {str(data)!r}: set ASKWHO_DATA or --data.")
-    out.mkdir(parents=True, exist_ok=True)
-    run_logs(
-        data,
-        names=only.split(",") if only else None,
-        seeds=range(1) if quick else range(seeds or 3),
-        rows=1000 if quick else None,
-        out=out,
-        workers=workers,
-        progress=_say,
-    )
-    _out.print(f"logs.json, logs.md and logs.png in {out}", markup=False)
+    """Run a study of the package askwho-studies, recorded logs or an experiment of the paper; write its files."""
+    studies().run(name, data=data, out=out, only=only, seeds=seeds, quick=quick, workers=workers, progress=_say)
 
 
 def _say(line: str) -> None:
@@ -416,12 +396,12 @@ def run(arguments: list[str]) -> None:
     app(arguments, standalone_mode=False)
 
 
-def _unseen(policy: Policy, log: Path | Table) -> DecisionLog:
+def _unseen(policy: Policy, log: Path | Table) -> Log:
     """Read a log as the policy's own was read."""
     return read_log(log, policy.columns, base=_base_of(policy))
 
 
-def _batches(policy: Policy, log: Path) -> Iterator[DecisionLog]:
+def _batches(policy: Policy, log: Path) -> Iterator[Log]:
     """Read a log as the policy's own was read, a batch at a time."""
     columns = replace(policy.columns, task=policy.router.task_)
     usual = dict(zip(policy.panel.names, policy.router.fees_.tolist(), strict=True))

@@ -40,6 +40,7 @@ def columns_of(options: Mapping[str, Any]) -> Columns:
         text=options["text"],
         info=options["info"],
         groups=options["groups"],
+        id=options.get("id"),
         fees=parse_fees(options["fees"]),
         task=options["task"],
         nulls=parse_nulls(options["null"]),

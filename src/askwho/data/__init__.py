@@ -3,16 +3,17 @@
 from askwho.data._check import Description, Problem, describe
 from askwho.data._columns import Columns, Resolved, named, resolve
 from askwho.data._encoder import FeatureEncoder
-from askwho.data._log import DecisionLog, read_log, read_logs
+from askwho.data._log import Log, read_log, read_logs
 from askwho.data._minilm import SentenceEncoder
-from askwho.data._tables import Table, lists, read_batches, read_table, write_batches, write_table
+from askwho.data._tables import Table, lists, read_batches, read_table, table_of
 from askwho.data._text import TextEncoder, fingerprints
+from askwho.data._writing import write_batches, write_table
 
 __all__ = [
     "Columns",
-    "DecisionLog",
     "Description",
     "FeatureEncoder",
+    "Log",
     "Problem",
     "Resolved",
     "SentenceEncoder",
@@ -27,6 +28,7 @@ __all__ = [
     "read_logs",
     "read_table",
     "resolve",
+    "table_of",
     "write_batches",
     "write_table",
 ]

@@ -9,14 +9,15 @@ from typing import Any, Literal
 import numpy as np
 
 from askwho import _validation as check
-from askwho.answers import family, is_null
 from askwho.data._columns import Columns, Resolved, check_cells, resolve
-from askwho.data._log import DecisionLog, log_of, read_logs, task_from, whole_log
+from askwho.data._ids import id_texts, repeated
+from askwho.data._log import Log, log_of, read_logs, task_from, whole_log
 from askwho.data._tables import Table, read_batches, read_table
+from askwho.data._tally import SHOWN, Cells
 from askwho.data._text import fingerprints
 from askwho.exceptions import InvalidInputError
 
-_SHOWN = 5
+# Classes that are counted: a truth of more distinct values is no list of classes.
 _MOST_CLASSES = 1 << 20
 
 
@@ -50,6 +51,9 @@ def describe(source: Any, columns: Columns) -> Description:  # noqa: ANN401 - as
 
     A file is looked through a batch at a time, and may be larger than memory.
     """
+    if not isinstance(source, str | Path):
+        # It is looked through more than once, and a reader of record batches can be read but once.
+        source = read_table(source)
     seen: _Seen | None = None
     for table in _tables(source):
         if seen is None:
@@ -80,24 +84,24 @@ def describe(source: Any, columns: Columns) -> Description:  # noqa: ANN401 - as
     return Description(seen.rows, summary, entities, problems)
 
 
-def _tables(source: Any) -> Iterator[Table]:  # noqa: ANN401
+def _tables(source: str | Path | Table) -> Iterator[Table]:
     if isinstance(source, str | Path):
         yield from read_batches(Path(source))
     else:
-        yield read_table(source)
+        yield source
 
 
-def _rows(source: Any) -> int:  # noqa: ANN401
+def _rows(source: str | Path | Table) -> int:
     return sum(len(next(iter(table.values()))) for table in _tables(source))
 
 
-def _logs(source: Any, columns: Columns, usual: dict[str, float]) -> Iterator[DecisionLog]:  # noqa: ANN401
+def _logs(source: str | Path | Table, columns: Columns, usual: dict[str, float]) -> Iterator[Log]:
     if isinstance(source, str | Path):
         return read_logs(Path(source), columns, usual=usual)
-    return whole_log([log_of(read_table(source), columns)])
+    return whole_log([log_of(source, columns)])
 
 
-def _entities(logs: Iterator[DecisionLog]) -> list[dict[str, Any]]:
+def _entities(logs: Iterator[Log]) -> list[dict[str, Any]]:
     """Everybody's fee, share of queries, and error."""
     names: list[str] = []
     rows, regression = 0, False
@@ -122,63 +126,14 @@ def _entities(logs: Iterator[DecisionLog]) -> list[dict[str, Any]]:
     ]
 
 
-class _Cells:
-    """What was seen of one column, batch by batch."""
-
-    def __init__(self) -> None:
-        self.rows = self.empty = self.numbers = 0
-        self.total = 0.0
-        self.kinds: set[str] = set()
-        self.same = True
-        self.first: Any = None
-        self.found: dict[str, tuple[int, tuple[int, ...]]] = {}
-
-    def add(self, values: np.ndarray, start: int) -> np.ndarray:
-        """Count the cells of a batch whose first row is row `start`; return those that are not empty."""
-        missing = is_null(values)
-        self.rows += len(values)
-        self.empty += int(missing.sum())
-        self._note("empty", missing, start)
-        kept = values[~missing]
-        if not len(kept):
-            return kept
-        self.kinds |= set(family(kept).split(" and "))
-        if family(kept) == "numbers":
-            numbers = np.full(len(values), np.nan)
-            numbers[~missing] = np.asarray(kept, dtype=np.float64)
-            self.numbers, self.total = self.numbers + len(kept), self.total + float(numbers[~missing].sum())
-            self._note("infinite", np.isinf(numbers), start)
-            self._note("enormous", np.isfinite(numbers) & (np.abs(numbers) > check.LARGEST), start)
-            self._note("below", numbers < 0, start)
-            self._note("outside", (numbers < 0) | (numbers > 1), start)
-        if self.same:
-            self.first = kept[0] if self.first is None else self.first
-            self.same = all(str(value) == str(self.first) for value in np.unique(kept.astype(str))[:2])
-        return kept
-
-    def _note(self, what: str, where: np.ndarray, start: int) -> None:
-        count, rows = self.found.get(what, (0, ()))
-        if len(rows) < _SHOWN and where.any():
-            rows = (*rows, *(start + int(row) for row in np.flatnonzero(where)[: _SHOWN - len(rows)]))
-        self.found[what] = (count + int(where.sum()), rows)
-
-    def cells(self, what: str) -> tuple[int, tuple[int, ...]]:
-        """How many cells are so, and the first rows that are."""
-        return self.found.get(what, (0, ()))
-
-    @property
-    def kind(self) -> str:
-        return " and ".join(sorted(self.kinds))
-
-
 class _Seen:
     """What was seen of a log, batch by batch, and what is wrong with it."""
 
     def __init__(self, columns: Columns, found: Resolved) -> None:
         self.columns, self.found, self.rows = columns, found, 0
         named = [*found.features, *found.entities.values(), *found.fees.values()]
-        self.cells = {name: _Cells() for name in named}
-        self.truth = _Cells()
+        self.cells = {name: Cells() for name in named}
+        self.truth = Cells()
         self.copies = set(found.features) if columns.truth is not None else set[str]()
         self.classes: Counter[str] = Counter()
         self.whole, self.countable = True, True
@@ -186,6 +141,8 @@ class _Seen:
         self.blank: list[int] = []
         self.blanks = 0
         self.not_text: str | None = None
+        self.names = Cells()
+        self.marks: list[np.ndarray] = []
 
     def add(self, table: Table) -> None:
         """Look at a batch."""
@@ -198,6 +155,12 @@ class _Seen:
             self.copies = {name for name in self.copies if table[name].tolist() == truth}
         if self.columns.text is not None:
             self._add_text(table[self.columns.text], start)
+        if self.columns.id is not None:
+            named = id_texts(table[self.columns.id])
+            self.names.add(named, start)
+            self.marks.append(
+                fingerprints([f"{start + i}" if text is None else f"={text}" for i, text in enumerate(named)])
+            )
         self.rows += len(next(iter(table.values())))
 
     def _add_truth(self, kept: np.ndarray) -> None:
@@ -218,7 +181,7 @@ class _Seen:
         texts = ["" if value is None else str(value) for value in values.tolist()]
         blank = [start + i for i, text in enumerate(texts) if not text.strip()]
         self.blanks += len(blank)
-        self.blank += blank[: _SHOWN - len(self.blank)]
+        self.blank += blank[: SHOWN - len(self.blank)]
         self.texts.append(fingerprints(texts))
 
     def task(self) -> Literal["classification", "regression"]:
@@ -235,7 +198,19 @@ class _Seen:
 
     def problems(self) -> list[Problem]:
         """Return everything that is wrong, or worth a look."""
-        return [*self._features(), *self._truths(), *self._answers(), *self._fees(), *self._texts()]
+        return [*self._ids(), *self._features(), *self._truths(), *self._answers(), *self._fees(), *self._texts()]
+
+    def _ids(self) -> Iterator[Problem]:
+        name = self.columns.id
+        if name is None:
+            return
+        count, rows = self.names.cells("empty")
+        if count:
+            yield Problem("error", f"{count} queries without an id", name, rows)
+        again = repeated(self.marks)
+        if len(again):
+            shown = tuple(int(row) for row in again[:SHOWN])
+            yield Problem("error", f"{len(again)} ids occur before: each must name one query", name, shown)
 
     def _features(self) -> Iterator[Problem]:
         for name in self.found.features:
@@ -304,8 +279,8 @@ class _Seen:
             return
         if self.blanks:
             yield Problem("warning", f"{self.blanks} empty texts", name, tuple(self.blank))
-        repeated = self.rows - len(np.unique(np.concatenate(self.texts)))
-        if repeated and self.columns.groups is None:
+        again = len(repeated(self.texts))
+        if again and self.columns.groups is None:
             yield Problem(
-                "warning", f"{repeated} texts occur before: name a column of groups to keep them on one side", name
+                "warning", f"{again} texts occur before: name a column of groups to keep them on one side", name
             )

@@ -1,6 +1,6 @@
 """Which column of a log is what."""
 
-import fnmatch
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
@@ -12,6 +12,7 @@ from askwho.answers import Nulls, family, is_null
 from askwho.exceptions import InvalidInputError
 
 Task = Literal["auto", "classification", "regression"]
+# Letters that comparing the texts of a column may take room for: half a gigabyte.
 _MOST_LETTERS = 1 << 27
 
 
@@ -19,17 +20,18 @@ _MOST_LETTERS = 1 << 27
 class Columns:
     """What a user says of a log: which columns hold the truth, the answers, and what is known before asking.
 
-    A pattern is a column's name, a glob (`"answer_*"`), or several of them separated by commas. What a glob's star
-    stands for is the entity's name.
+    A pattern is a column's name, a glob (`"answer_*"`), or several of them separated by commas. A star stands for any
+    letters, a question mark for one, and nothing else is special; what a glob's star stands for is the entity's name.
 
     Args:
         truth: the column of right answers.
         answers: pattern of what each entity answered; needs `truth`.
         grades: pattern of grades in [0, 1], 1 = right, where a log has no truth.
-        features: pattern of what is known before anybody is asked: numbers or categories.
+        features: pattern of what is known before anybody is asked: numbers, categories, or lists of numbers.
         text: the column of the query's text.
         info: pattern of what comes back with an answer, known only after paying.
         groups: the column of what must stay on one side of a split.
+        id: the column that names each query, once.
         fees: from entity to fee, or a pattern of columns with each query's fee.
         task: what the truth is; told from its type, unless said.
         nulls: what an empty answer means, for all entities or by name.
@@ -42,6 +44,7 @@ class Columns:
     text: str | None = None
     info: str | None = None
     groups: str | None = None
+    id: str | None = None
     fees: Mapping[str, float] | str | None = None
     task: Task = "auto"
     nulls: Nulls | Mapping[str, Nulls] = "not-asked"
@@ -91,7 +94,7 @@ def resolve(columns: Columns, present: Sequence[str], *, asked: bool = True) -> 
         present: the table's columns.
         asked: whether answers or grades must be there; queries to be routed have none.
     """
-    for name in ("truth", "text", "groups"):
+    for name in ("truth", "text", "groups", "id"):
         wanted = getattr(columns, name)
         needed = asked or name == "text"
         if wanted is not None and needed and wanted not in present:
@@ -99,43 +102,57 @@ def resolve(columns: Columns, present: Sequence[str], *, asked: bool = True) -> 
     what = "grades" if columns.answers is None else "answers"
     entities = named(getattr(columns, what), present, what) if asked else {}
     features = tuple(named(columns.features, present, "features").values()) if columns.features else ()
-    for forbidden in (columns.truth, *entities.values()):
+    for forbidden in (columns.truth, *entities.values(), columns.id):
         if forbidden is not None and forbidden in (*features, columns.text):
             name = "features" if forbidden in features else "text"
-            raise InvalidInputError(f"`{name}` must be known before asking, got {forbidden!r}, which is not.")
+            why = "names the query" if forbidden == columns.id else "is not"
+            raise InvalidInputError(f"`{name}` must be known before asking, got {forbidden!r}, which {why}.")
     fees: dict[str, str] = {}
     if isinstance(columns.fees, str) and asked:
         fees = named(columns.fees, present, "fees")
         check.columns(sorted(fees), sorted(entities), "fees")
-    return Resolved(
-        entities=entities,
-        features=features,
-        info=named(columns.info, present, "info", optional=True) if columns.info and asked else {},
-        fees=fees,
-    )
+    info = named(columns.info, present, "info", optional=True) if columns.info and asked else {}
+    if columns.id is not None and columns.id in (columns.truth, *entities.values(), *info.values(), *fees.values()):
+        raise InvalidInputError(f"`id` must be a column of its own, got {columns.id!r}, which says something else too.")
+    return Resolved(entities=entities, features=features, info=info, fees=fees)
 
 
 def named(pattern: str, present: Sequence[str], what: str, *, optional: bool = False) -> dict[str, str]:
     """Return the columns that a pattern means, by what its star stands for."""
     found: dict[str, str] = {}
-    for part in (piece.strip() for piece in pattern.split(",")):
-        matches = [column for column in present if fnmatch.fnmatchcase(column, part)]
+    # A column that is called like the pattern is what is meant, whatever is in its name.
+    for part in [pattern] if pattern in present else [piece.strip() for piece in pattern.split(",")]:
+        exact = part in present
+        matches = [part] if exact else [column for column in present if _glob(part).fullmatch(column)]
         if not matches and not optional:
             raise InvalidInputError(f"`{what}` must match a column, got {part!r}: the log has {_some(present)}.")
         head, star, tail = part.partition("*")
         for column in matches:
-            name = column[len(head) : len(column) - len(tail)] if star and "*" not in tail else column
+            named_by_star = star and "*" not in tail and not exact
+            name = column[len(head) : len(column) - len(tail)] if named_by_star else column
             if name in found and found[name] != column:
                 raise InvalidInputError(f"`{what}` must name each entity once, got {name!r} from two columns.")
             found[name] = column
     return found
 
 
+def _glob(pattern: str) -> re.Pattern[str]:
+    """The names that a pattern means; brackets are letters, for columns are called `x[1]`."""
+    return re.compile(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
+
+
 def check_cells(table: Mapping[str, np.ndarray], columns: Columns, found: Resolved) -> None:
-    """Raise where a column that is used holds lists, structures, bytes, or texts too long to be compared."""
-    for name in (columns.truth, columns.groups, *found.features, *found.entities.values()):
+    """Raise where a column that is used holds what it must not: structures, bytes, texts too long to be compared.
+
+    Lists too, unless it is one of the features and they are numbers, of one length.
+    """
+    for name in (columns.truth, columns.groups, columns.id, *found.entities.values()):
         if name is not None:
             single_values(table[name], name)
+            _short(table[name], name)
+    for name in found.features:
+        if table[name].ndim == 1:
+            single_values(table[name], name, or_lists=True)
             _short(table[name], name)
     if columns.groups is not None:
         groups = table[columns.groups]
@@ -148,18 +165,43 @@ def check_cells(table: Mapping[str, np.ndarray], columns: Columns, found: Resolv
             single_values(table[name], name)
 
 
-def single_values(values: np.ndarray, name: str) -> None:
-    """Raise where a column holds lists, structures or bytes in place of numbers, texts or dates."""
+def single_values(values: np.ndarray, name: str, *, or_lists: bool = False) -> None:
+    """Raise where a column holds lists, structures or bytes in place of numbers, texts or dates.
+
+    Args:
+        values: the column.
+        name: what it is called.
+        or_lists: whether lists of numbers of one length would have been fine; those are no column of cells any more.
+    """
     if values.dtype.kind != "O" and values.ndim == 1:
         return
-    for kind in {type(value) for value in values.tolist()}:
+    entries = values.tolist()
+    for kind in set(map(type, entries)):
         if issubclass(kind, bytes | bytearray):
             raise InvalidInputError(f"`{name}` must hold numbers, texts or dates, got bytes: save texts as UTF-8.")
-        if issubclass(kind, np.ndarray | Mapping) or (issubclass(kind, Collection) and not issubclass(kind, str)):
-            word = "a structure" if issubclass(kind, Mapping) else "a list"
+        if issubclass(kind, Mapping):
             raise InvalidInputError(
-                f"`{name}` must hold numbers, texts or dates, got {word} in a cell: make columns of what is in it."
+                f"`{name}` must hold numbers, texts or dates, got a structure in a cell: make columns of what is in it."
             )
+        if issubclass(kind, np.ndarray) or (issubclass(kind, Collection) and not issubclass(kind, str)):
+            if or_lists:
+                raise InvalidInputError(
+                    f"`{name}` must hold lists of numbers of one length, or single values, got {_odd_lists(entries)}."
+                )
+            raise InvalidInputError(
+                f"`{name}` must hold numbers, texts or dates, got a list in a cell: make columns of what is in it."
+            )
+
+
+def _odd_lists(entries: Sequence[Any]) -> str:
+    """What is wrong with lists that do not make one array."""
+    lists = [entry for entry in entries if isinstance(entry, Collection) and not isinstance(entry, str)]
+    lengths = sorted({len(entry) for entry in lists})
+    if len(lengths) > 1:
+        return f"lists of {lengths[0]} and of {lengths[-1]}"
+    if any(not is_null(np.array([entry], dtype=object))[0] for entry in entries if not isinstance(entry, Collection)):
+        return "lists beside single values"
+    return "empty lists" if lengths == [0] else "lists of something else"
 
 
 def _short(values: np.ndarray, name: str) -> None:

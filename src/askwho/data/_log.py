@@ -1,4 +1,4 @@
-"""The decision log: queries, what everybody answered, what was right, and what was charged."""
+"""The log: queries, what everybody answered, what was right, and what was charged."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,26 +14,29 @@ from askwho._types import FloatTable
 from askwho.answers import Answers, family
 from askwho.costs import errors_from_grades, task_errors, truth_column
 from askwho.data._columns import Columns, check_cells, resolve
+from askwho.data._ids import read_ids, repeated
 from askwho.data._tables import Table, read_batches, read_table
+from askwho.data._text import fingerprints
 from askwho.exceptions import InvalidInputError
 from askwho.panel import Entity, Panel
 
 
 @dataclass(frozen=True, eq=False)
-class DecisionLog:
+class Log:
     """A log, read and checked: everything that is aligned with its n queries.
 
     Args:
         columns: which column is what.
         panel: the entities, with their fees; those of the mean query where fees differ by query.
         task: classification or regression.
-        known: what is known before asking, by column.
+        known: what is known before asking, by column: shape (n,), or (n, d) where cells are lists of d numbers.
         answers: what the entities said; None where the log holds grades.
         truth: shape (n,); None where the log holds grades.
         errors: shape (n, |A|), zero-one or squared, or 1 − grade; NaN where not asked.
         fees: shape (n, |A|), what each charged, or would have.
         groups: shape (n,), what must stay on one side of a split.
         info: shape (n, |A|), what came back with the answers; NaN where nothing did.
+        ids: shape (n,), what each query is called, in text; None where no column says.
     """
 
     columns: Columns
@@ -46,6 +49,7 @@ class DecisionLog:
     fees: FloatTable
     groups: np.ndarray
     info: FloatTable
+    ids: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.errors)
@@ -55,7 +59,7 @@ class DecisionLog:
         """Which entities were asked, shape (n, |A|)."""
         return ~np.isnan(self.errors)
 
-    def rows(self, index: np.ndarray) -> "DecisionLog":
+    def rows(self, index: np.ndarray) -> "Log":
         """Return the log of some of the rows."""
         return replace(
             self,
@@ -66,14 +70,15 @@ class DecisionLog:
             fees=self.fees[index],
             groups=self.groups[index],
             info=self.info[index],
+            ids=None if self.ids is None else self.ids[index],
         )
 
 
-def read_log(source: Any, columns: Columns, *, base: str | None = None) -> DecisionLog:  # noqa: ANN401
-    """Return the decision log in a file, a data frame or a mapping of columns.
+def read_log(source: Any, columns: Columns, *, base: str | None = None) -> Log:  # noqa: ANN401
+    """Return the log in a file, a data frame, columns by name or a list of dicts.
 
     Args:
-        source: Parquet, CSV, pandas, polars, or columns by name.
+        source: whatever `table_of` reads.
         columns: which column is what.
         base: the entity that is the base predictor, if one is.
     """
@@ -83,11 +88,11 @@ def read_log(source: Any, columns: Columns, *, base: str | None = None) -> Decis
 
 def read_logs(
     path: Path, columns: Columns, *, usual: Mapping[str, float], base: str | None = None, rows: int = 1 << 14
-) -> Iterator[DecisionLog]:
-    """Yield the decision log in a file a batch at a time, so that any file fits into memory.
+) -> Iterator[Log]:
+    """Yield the log in a file a batch at a time, so that any file fits into memory.
 
     Args:
-        path: Parquet or CSV.
+        path: a file that `table_of` reads.
         columns: which column is what; its `task` must be said, for a few rows cannot tell.
         usual: each entity's fee where a query does not tell it, by name.
         base: the entity that is the base predictor, if one is.
@@ -108,7 +113,7 @@ def log_of(
     base: str | None = None,
     first: int = 0,
     usual: Mapping[str, float] | None = None,
-) -> DecisionLog:
+) -> Log:
     """Return the log of a table, or of a batch of a longer one.
 
     Args:
@@ -142,21 +147,32 @@ def log_of(
     for name, column in found.info.items():
         if name in names:
             info[:, names.index(name)] = check.finite_or_nan(table[column], column)
-    return DecisionLog(columns, panel, task, known, answers, truth, errors, fees, groups, info)
+    ids = None if columns.id is None else read_ids(table[columns.id], first=first)
+    return Log(columns, panel, task, known, answers, truth, errors, fees, groups, info, ids)
 
 
-def whole_log(batches: Iterable[DecisionLog]) -> Iterator[DecisionLog]:
-    """Yield the batches, and refuse what only all of them together can show: one class, or somebody never asked."""
+def whole_log(batches: Iterable[Log]) -> Iterator[Log]:
+    """Yield the batches, and refuse what only all of them show: one class, somebody never asked, a name twice."""
     classes: set[Any] = set()
     asked: dict[str, bool] = {}
-    task = None
+    task, last, marks = None, None, list[np.ndarray]()
     for batch in batches:
         task = batch.task
         if task == "classification" and batch.truth is not None and len(classes) < 2:
             classes.update(np.unique(batch.truth)[:2].tolist())
         for j, name in enumerate(batch.panel.names):
             asked[name] = asked.get(name, False) or bool(batch.asked[:, j].any())
+        # Names within a batch were compared as it was read: what was before is kept as fingerprints, for it is long.
+        if last is not None:
+            marks.append(fingerprints(last.tolist()))
+        last = batch.ids
         yield batch
+    if marks and last is not None:
+        again = repeated([*marks, fingerprints(last.tolist())])
+        if len(again):
+            raise InvalidInputError(
+                f"`id` must name each query once, got {len(again)} that occur before, the first in row {again[0]}."
+            )
     if classes:
         check.two_classes(sorted(classes), "truth")
     for name, ever in asked.items():

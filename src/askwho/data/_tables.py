@@ -1,202 +1,92 @@
-"""Tables from files and data frames: columns by name, each one array."""
+"""Tables of every source: columns by name, each one array."""
 
-import contextlib
 import json
-import os
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pa_parquet
 
-from askwho.answers import column
+from askwho.data._cells import cells, from_arrow, from_list
+from askwho.data._formats import pieces, read_file, reading
 from askwho.exceptions import InvalidInputError
 
 BATCH = 1 << 16
 """Rows in memory at a time."""
-_CSV_BLOCK = 1 << 26
-# Batches that are held back until every column has shown a value, and so a type.
-_UNTYPED = 8
 
 Table = dict[str, np.ndarray]
-"""Columns by name, all of one length."""
+"""Columns by name, all of one length: of shape (n,), or (n, d) where cells are lists of d numbers."""
 
 
-def read_table(source: Any) -> Table:  # noqa: ANN401 - a path, a mapping, or a data frame of any library
-    """Return the columns of a Parquet or CSV file, a data frame or a mapping, each of shape (rows,)."""
+def table_of(source: Any, name: str = "queries") -> Table:  # noqa: ANN401 - whatever holds queries
+    """Return the columns of queries, however they come.
+
+    A dict of columns; a dict of single values, which is one query; a list of dicts, where a key that is missing is an
+    empty cell; a data frame of pandas or polars, lazy too; a table, a record batch or a reader of record batches of
+    Arrow, or whatever speaks its protocol; a file. Cells that are lists of numbers of one length are one array of shape
+    (n, d): of one query they need a list of one dict, for a list in a dict is a column.
+
+    Args:
+        source: the queries.
+        name: what a message calls them.
+
+    >>> table_of({"x": 0.5, "prompt": "Why?"})
+    {'x': array([0.5]), 'prompt': array(['Why?'], dtype=object)}
+    >>> table_of([{"x": 1.0, "embedding": [0.1, 0.2]}, {"x": 2.0, "embedding": [0.3, 0.4]}])["embedding"].shape
+    (2, 2)
+    """
+    if isinstance(source, dict) and _is_plain(source):
+        return dict(source)
+    if isinstance(source, Mapping):
+        return _of_mapping(source, name)
     if isinstance(source, str | Path):
         path = Path(source)
-        with _reading(path):
-            return _from_arrow(_read_file(path))
-    if isinstance(source, pa.Table):
-        return _from_arrow(source)
-    if isinstance(source, Mapping):
-        names = list(source)
-    elif hasattr(source, "columns"):
-        names = list(source.columns)
-    else:
-        raise InvalidInputError(
-            f"`log` must be a file, a data frame or a mapping of columns, got {type(source).__name__}."
-        )
-    repeated = {name for name in names if names.count(name) > 1}
-    if repeated:
-        raise InvalidInputError(f"`log` must have columns of different names, got {sorted(repeated)} more than once.")
-    return _of_one_length({str(name): column(source[name], str(name)) for name in names})
+        with reading(path, name):
+            return _of_arrow(read_file(path, name), name)
+    if isinstance(source, list | tuple):
+        return _of_rows(source, name)
+    if hasattr(source, "collect") and hasattr(source, "collect_schema"):
+        source = source.collect()
+    # pandas speaks Arrow too, but would add its index to the columns, and refuse columns of mixed types.
+    if hasattr(source, "iloc") and hasattr(source, "columns"):
+        names = _different([str(label) for label in source.columns], name)
+        return _of_one_length({n: cells(source.iloc[:, j], n) for j, n in enumerate(names)}, name)
+    if _speaks_arrow(source):
+        try:
+            return _of_arrow(pa.table(source), name)
+        except pa.ArrowException as error:
+            raise InvalidInputError(
+                f"`{name}` must be a table, got {type(source).__name__}: {str(error).splitlines()[0]}"
+            ) from None
+    raise InvalidInputError(
+        f"`{name}` must be a file, a data frame, a dict, or a list of dicts, got {type(source).__name__}: "
+        "name the columns, such as {'x': ...}."
+    )
 
 
-def read_batches(path: Path, *, rows: int | None = None) -> Iterator[Table]:
-    """Yield the columns of a file a batch at a time, each of shape (rows,), so that any file fits into memory.
+def read_table(source: Any) -> Table:  # noqa: ANN401 - as in table_of
+    """Return the columns of a log, each of shape (rows,) or (rows, numbers): `table_of` under the log's name."""
+    return table_of(source, "log")
 
-    All batches but the last have `rows` rows.
+
+def read_batches(source: Any, *, rows: int | None = None, name: str = "log") -> Iterator[Table]:  # noqa: ANN401
+    """Yield the columns of a table a batch at a time, each of shape (rows,) or (rows, numbers).
+
+    A file or a reader of record batches is never in memory as a whole. All batches but the last have `rows` rows.
     """
     rows = BATCH if rows is None else rows
-    with _reading(path):
-        left: list[pa.Table] = []
-        for part in _parts(path, rows):
-            left.append(part)
-            if sum(piece.num_rows for piece in left) >= rows:
-                whole = pa.concat_tables(left)
-                full = whole.num_rows - whole.num_rows % rows
-                for start in range(0, full, rows):
-                    yield _from_arrow(whole.slice(start, rows))
-                left = [whole.slice(full)]
-        if sum(piece.num_rows for piece in left):
-            yield _from_arrow(pa.concat_tables(left))
-
-
-def _parts(path: Path, rows: int) -> Iterator[pa.Table]:
-    """A file in pieces of any size. The types of a CSV file are those of its first block, which is therefore large."""
-    if _is_csv(path):
-        options = _csv_options(path)
-        with pa_csv.open_csv(path, read_options=pa_csv.ReadOptions(block_size=_CSV_BLOCK), **options) as reader:
-            for batch in reader:
-                yield pa.Table.from_batches([batch])
+    if isinstance(source, str | Path):
+        path = Path(source)
+        with reading(path, name):
+            yield from (_of_arrow(part, name) for part in _even(pieces(path, rows, name), rows))
+    elif isinstance(source, pa.RecordBatchReader):
+        parts = (pa.Table.from_batches([batch]) for batch in source)
+        yield from (_of_arrow(part, name) for part in _even(parts, rows))
     else:
-        with pa_parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(rows):
-                yield pa.Table.from_batches([batch])
-
-
-def _read_file(path: Path) -> pa.Table:
-    with _reading(path):
-        return pa_csv.read_csv(path, **_csv_options(path)) if _is_csv(path) else pa_parquet.read_table(path)
-
-
-def _is_csv(path: Path) -> bool:
-    return path.suffix.lower() in (".csv", ".tsv")
-
-
-def _csv_options(path: Path) -> dict[str, Any]:
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    return {
-        "parse_options": pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        # An empty cell is a null, also in a column of text; only a quoted "" is the empty text.
-        "convert_options": pa_csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False),
-    }
-
-
-@contextlib.contextmanager
-def _reading(path: Path) -> Generator[None]:
-    """One clear line for a file that is not there or is no table."""
-    if not path.is_file():
-        raise InvalidInputError(f"`log` must be a file, got {str(path)!r}: it is not there.")
-    try:
-        yield
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InvalidInputError(f"`log` must be a Parquet or CSV file, got {str(path)!r}: {reason}") from None
-
-
-def _from_arrow(table: pa.Table) -> Table:
-    names = table.column_names
-    repeated = {name for name in names if names.count(name) > 1}
-    if repeated:
-        raise InvalidInputError(f"`log` must have columns of different names, got {sorted(repeated)} more than once.")
-    return _of_one_length({name: _array(table[name]) for name in names})
-
-
-def _array(values: pa.ChunkedArray) -> np.ndarray:
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        return np.array(values.to_pylist(), dtype=object)
-    if values.null_count and (pa.types.is_integer(values.type) or pa.types.is_boolean(values.type)):
-        # NumPy would make floats of them, and 3 would no longer be the answer 3.
-        return np.array(values.to_pylist(), dtype=object)
-    return values.to_numpy()
-
-
-def _of_one_length(table: Table) -> Table:
-    if len({len(values) for values in table.values()}) > 1:
-        raise InvalidInputError(f"`log` must have columns of one length, got {[len(v) for v in table.values()]}.")
-    if not table or not len(next(iter(table.values()))):
-        raise InvalidInputError("`log` must not be empty: there is no row in it.")
-    return table
-
-
-def write_table(path: str | Path, table: Mapping[str, Any]) -> None:
-    """Write columns to a Parquet or CSV file, by its ending, whole or not at all; lists become JSON text in CSV."""
-    write_batches(path, [table])
-
-
-def write_batches(path: str | Path, tables: Iterable[Mapping[str, Any]]) -> None:
-    """Write columns batch by batch, so that a table larger than memory can be written; whole or not at all."""
-    path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in (".parquet", ".csv"):
-        raise InvalidInputError(f"`out` must end in .parquet or .csv, got {str(path)!r}.")
-    if not path.resolve().parent.is_dir():
-        raise InvalidInputError(f"`out` must lie in a folder that is there, got {str(path)!r}.")
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    writer: Any = None
-    try:
-        for rows in _typed(_arrow(table, as_text=suffix == ".csv") for table in tables):
-            if writer is None:
-                writer = (pa_csv.CSVWriter if suffix == ".csv" else pa_parquet.ParquetWriter)(partial, rows.schema)
-            writer.write_table(rows)
-        if writer is not None:
-            writer.close()
-            partial.replace(path)
-    except (pa.ArrowException, OSError) as error:
-        raise InvalidInputError(f"`out` must be writable, got {str(path)!r}: {str(error).splitlines()[0]}") from None
-    finally:
-        if writer is not None:
-            writer.close()
-        partial.unlink(missing_ok=True)
-
-
-def _arrow(table: Mapping[str, Any], *, as_text: bool) -> pa.Table:
-    columns = {name: list(values) for name, values in table.items()}
-    if as_text:
-        columns = {n: [json.dumps(v) if isinstance(v, list) else v for v in vs] for n, vs in columns.items()}
-    return pa.table(columns)
-
-
-def _typed(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Tables of one schema: the first wait until each column has shown a value, for an empty one has no type."""
-    held: list[pa.Table] = []
-    schema: Any = None
-    for table in tables:
-        if schema is not None:
-            yield table.cast(schema)
-            continue
-        held.append(table)
-        known = pa.unify_schemas([piece.schema for piece in held])
-        if len(held) == _UNTYPED or not any(_has_null(kind) for kind in known.types):
-            schema = known
-            yield from (piece.cast(schema) for piece in held)
-            held = []
-    if held:
-        schema = pa.unify_schemas([piece.schema for piece in held])
-        yield from (piece.cast(schema) for piece in held)
-
-
-def _has_null(kind: pa.DataType) -> bool:
-    """Whether a column, or what its lists hold, has shown no value."""
-    return pa.types.is_null(kind) or (pa.types.is_list(kind) and _has_null(kind.value_type))
+        table = table_of(source, name)
+        for start in range(0, len(next(iter(table.values()))), rows):
+            yield {column: values[start : start + rows] for column, values in table.items()}
 
 
 def lists(values: np.ndarray, name: str) -> list[list[Any]]:
@@ -208,3 +98,97 @@ def lists(values: np.ndarray, name: str) -> list[list[Any]]:
     if not all(isinstance(row, list) for row in found):
         raise InvalidInputError(f"`{name}` must be a column of lists, as `askwho route` writes it.")
     return found
+
+
+def _is_plain(source: dict[Any, Any]) -> bool:
+    """Whether columns are what they should be already: a decision about one query waits for this."""
+    rows = -1
+    for name, values in source.items():
+        if type(values) is not np.ndarray or type(name) is not str:
+            return False
+        kind = values.dtype.kind
+        if values.ndim != 1 and not (values.ndim == 2 and kind == "f" and values.shape[1]):
+            return False
+        if kind not in "fiubUmM":
+            return False
+        if rows != len(values):
+            if rows >= 0:
+                return False
+            rows = len(values)
+    return rows > 0
+
+
+def _speaks_arrow(source: Any) -> bool:  # noqa: ANN401
+    """Whether a source hands out a table by Arrow's protocol; a single column does so too, without a name."""
+    named = not (isinstance(source, pa.Array | pa.ChunkedArray) or hasattr(source, "dtype"))
+    return named and (hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"))
+
+
+def _of_mapping(source: Mapping[Any, Any], name: str) -> Table:
+    names = _different([str(key) for key in source], name)
+    single = [_is_single(value) for value in source.values()]
+    if all(single):
+        return _of_one_length({n: from_list([v], n) for n, v in zip(names, source.values(), strict=True)}, name)
+    if any(single):
+        column, value = names[single.index(False)], names[single.index(True)]
+        raise InvalidInputError(
+            f"`{name}` must hold columns, or single values of one query, got a column in {column!r} and a single value "
+            f"in {value!r}: put one query with lists in it into a list."
+        )
+    return _of_one_length({n: cells(v, n) for n, v in zip(names, source.values(), strict=True)}, name)
+
+
+def _is_single(value: Any) -> bool:  # noqa: ANN401
+    return isinstance(value, str | bytes) or not hasattr(value, "__iter__")
+
+
+def _of_rows(rows: Sequence[Any], name: str) -> Table:
+    for place, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise InvalidInputError(f"`{name}` must hold a dict for each query, got {type(row).__name__} at {place}.")
+    if not rows:
+        raise InvalidInputError(f"`{name}` must not be empty: there is no row in it.")
+    keys = dict.fromkeys(key for row in rows for key in row)
+    names = _different([str(key) for key in keys], name)
+    return _of_one_length(
+        {n: from_list([row.get(key) for row in rows], n) for n, key in zip(names, keys, strict=True)}, name
+    )
+
+
+def _of_arrow(table: pa.Table, name: str) -> Table:
+    names = _different(table.column_names, name)
+    return _of_one_length({n: from_arrow(table.column(j)) for j, n in enumerate(names)}, name)
+
+
+def _even(parts: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """The same rows in tables of one size."""
+    left: list[pa.Table] = []
+    for part in parts:
+        left.append(part)
+        if sum(piece.num_rows for piece in left) >= rows:
+            whole = pa.concat_tables(left)
+            full = whole.num_rows - whole.num_rows % rows
+            for start in range(0, full, rows):
+                yield whole.slice(start, rows)
+            left = [whole.slice(full)]
+    if sum(piece.num_rows for piece in left):
+        yield pa.concat_tables(left)
+
+
+def _different(names: list[str], name: str) -> list[str]:
+    repeated = {column for column in names if names.count(column) > 1} if len(set(names)) < len(names) else set()
+    if repeated:
+        raise InvalidInputError(
+            f"`{name}` must have columns of different names, got {sorted(repeated)} more than once."
+        )
+    return names
+
+
+def _of_one_length(table: Table, name: str) -> Table:
+    if len({len(values) for values in table.values()}) > 1:
+        raise InvalidInputError(f"`{name}` must have columns of one length, got {[len(v) for v in table.values()]}.")
+    if not table:
+        raise InvalidInputError(f"`{name}` must not be empty: there is no column in it.")
+    if not len(next(iter(table.values()))):
+        raise InvalidInputError(f"`{name}` must not be empty: there is no row in it.")
+    return table

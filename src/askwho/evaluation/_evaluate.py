@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 
 from askwho import _validation as check
-from askwho.data import DecisionLog
+from askwho._types import FloatTable
+from askwho.data import Log
 from askwho.evaluation import _settings as settings
 from askwho.evaluation._points import Resamples, Tally, hulls, interval, ratio
 from askwho.exceptions import InvalidInputError
 from askwho.frontier import Frontier
 from askwho.policy import Policy
+from askwho.replay import Replay
 
 # So many rows are judged at a time: memory does not grow with the log.
 _ROWS = 1 << 14
@@ -19,8 +21,9 @@ _ROWS = 1 << 14
 
 def evaluate(
     policy: Policy,
-    log: DecisionLog | Iterable[DecisionLog],
+    log: Log | Iterable[Log],
     *,
+    scores: FloatTable | None = None,
     draws: int = 200,
     random_state: int = 0,
     progress: Callable[[int], None] | None = None,
@@ -30,6 +33,7 @@ def evaluate(
     Args:
         policy: fitted on other rows.
         log: rows that the policy has not seen; whole, or in batches (`read_logs`) where it is larger than memory.
+        scores: shape (n, |A|), somebody else's, higher asked earlier: the policy's committees and sizes, ranked by them.
         draws: how many bootstrap resamples, by group.
         random_state: their seed.
         progress: called with the number of rows judged so far.
@@ -39,17 +43,12 @@ def evaluate(
         is what a deployed committee gets (RMSE for regression); what needs the truth is named `needs_truth_*`.
     """
     check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
-    outside = [entity.name for entity in policy.panel.entities][1 if policy.base is not None else 0 :]
     found: dict[str, list[Tally]] = {}
     n = 0
-    for number, batch in enumerate(_pieces(log) if isinstance(log, DecisionLog) else log):
-        if list(batch.panel.names) != outside:
-            raise InvalidInputError(
-                f"`log` must have the entities of the policy, {outside}, got {list(batch.panel.names)}."
-            )
+    for number, batch in enumerate(_pieces(log) if isinstance(log, Log) else log):
         resamples = Resamples.of(batch.groups, batch.task, draws=draws, random_state=random_state)
-        held = settings.Held(policy, batch)
-        for name, points in settings.every_point(held, random_state=number).items():
+        held = Replay.of(policy, batch, scores=None if scores is None else scores[n : n + len(batch)])
+        for name, points in settings.every_point(policy, held, random_state=number).items():
             tallies = resamples.tally(points) if points else []
             found[name] = [a + b for a, b in zip(found[name], tallies, strict=True)] if name in found else tallies
         n += len(batch)
@@ -60,29 +59,29 @@ def evaluate(
     return _figures(policy, found, n)
 
 
-def _pieces(log: DecisionLog) -> Iterator[DecisionLog]:
+def _pieces(log: Log) -> Iterator[Log]:
     for start in range(0, len(log), _ROWS):
         yield log if len(log) <= _ROWS else log.rows(np.arange(start, min(start + _ROWS, len(log))))
 
 
 def _figures(policy: Policy, found: dict[str, list[Tally]], n: int) -> dict[str, Any]:
-    router, names = policy.router, policy.panel.names
-    own = 0 if policy.base is None else 1
-    best = own + int(router.entity_errors_[own:].argmin())
-    cheapest = own + int(np.lexsort((router.entity_errors_[own:], router.fees_[own:]))[0])
+    names, fees, errors = policy.panel.names, policy.judge.fees.usual, np.array(policy.facts.entity_errors)
+    outside = np.flatnonzero([not entity.own for entity in policy.panel.entities])
+    best = int(outside[errors[outside].argmin()])
+    cheapest = int(outside[np.lexsort((errors[outside], fees[outside]))[0]])
     singles = found["single"]
     policies = [*found["fixed_k"], *found["adaptive"], *found["sequential"]]
     return {
         "task": singles[0].task,
         "n": n,
         "entities": [
-            {"name": name, "fee": float(router.fees_[j]), **_both("error", singles[j].shown(singles[j].loss))}
+            {"name": name, "fee": float(fees[j]), **_both("error", singles[j].shown(singles[j].loss))}
             for j, name in enumerate(names)
         ],
         "baselines": {
             "best_single": {"name": names[best], **figures_of(singles[best])},
             "cheapest": {"name": names[cheapest], **figures_of(singles[cheapest])},
-            **{name: figures_of(found[name][0]) for name in ("majority_all", "weighted_all") if found[name]},
+            **{name: figures_of(found[name][0]) for name in found if name.endswith("_all") and found[name]},
             "random": [figures_of(tally) for tally in found["random"]],
             "oracle": [_needs_truth(figures_of(tally)) for tally in found["oracle"]],
         },

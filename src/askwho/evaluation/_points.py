@@ -2,19 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Float, Shaped, UInt64
 
+from askwho._splitmix import mixed, step, uniform
+from askwho._types import Task
 from askwho.data import fingerprints
 from askwho.frontier import Frontier
 
-Task = Literal["classification", "regression"]
-
 # A group occurs so often or more in a resample with these probabilities, as Poisson's law of mean 1 has it.
 _OFTEN = 1 - np.cumsum(np.exp(-1.0) / np.cumprod([1.0, *range(1, 15)]))
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +98,10 @@ class Resamples:
         How often a group occurs is Poisson with mean 1 and depends on the group and the seed alone: batches of a log
         that does not fit into memory are resampled as the whole would be.
         """
-        key = _mixed(_keys(groups) + _mixed(np.array([random_state]).astype(np.uint64)))
-        steps = np.arange(draws + 1).astype(np.uint64) * _ODD
+        key = mixed(_keys(groups) + mixed(np.array([random_state]).astype(np.uint64)))
         weights = np.ones((draws + 1, len(groups)))
         for draw in range(1, draws + 1):
-            drawn = (_mixed(key + steps[draw]) >> np.uint64(11)) * 2.0**-53
+            drawn = uniform(mixed(step(key, draw)))
             weights[draw] = len(_OFTEN) - np.searchsorted(_OFTEN[::-1], drawn, side="right")
         return cls(weights, task)
 
@@ -176,11 +173,3 @@ def _keys(groups: np.ndarray) -> UInt64[np.ndarray, " n"]:
     names, place = np.unique(groups.astype(str), return_inverse=True)
     return fingerprints(names.tolist())[place.reshape(-1)]
 
-
-def _mixed(values: UInt64[np.ndarray, "..."]) -> UInt64[np.ndarray, "..."]:
-    """The finisher of SplitMix64: every bit of the outcome depends on every bit given."""
-    with np.errstate(over="ignore"):
-        mixed = values + _ODD
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))

@@ -1,7 +1,8 @@
 """The artefact: a folder with a manifest, arrays and graphs; written so that it is always whole.
 
 Files carry a piece of their checksum in their names, and the manifest, which names them, is replaced in one step: a
-save that is killed leaves the old policy, and one that ends leaves the new.
+save that is killed leaves the old policy, and one that ends leaves the new. What is inside a part is the part's own
+business: here states are laid flat into files, and files are read back into states.
 """
 
 import contextlib
@@ -9,8 +10,7 @@ import hashlib
 import json
 import platform
 import re
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Collection, Mapping
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -22,50 +22,49 @@ from safetensors.numpy import save as save_arrays
 
 from askwho import _validation as check
 from askwho._files import write_atomically
-from askwho.data import Columns, FeatureEncoder
+from askwho._parts import State, read_part, state_of
 from askwho.exceptions import AskwhoError, InvalidInputError
-from askwho.learners import Linear
-from askwho.panel import Entity, Panel
-from askwho.persistence._beliefs import asking_arrays, beliefs_state, read_asking, read_beliefs
-from askwho.persistence._networks import NetworkGraph
-from askwho.persistence._parts import (
-    State,
-    base_state,
-    learner_state,
-    network_graph,
-    read_base,
-    read_learner,
-    read_scorer,
-    scorer_state,
-)
-from askwho.persistence._sound import check_sound
-from askwho.persistence._trees import TreeModel, forest_trees, graph
 from askwho.policy import Policy
-from askwho.router import Calibration, CardinalityNetwork, Coverage, Curve, Foresight, Past, Router, Rows
 
-FORMAT = 1
+FORMAT = 2
+"""Of the manifest: another one is refused."""
 _MANIFEST = "manifest.json"
-_PAST = ("features", "centre", "scale", "errors", "rows")
+_ARRAYS = "arrays.safetensors"
 _NAME = re.compile(r"^[a-z0-9-]+\.[0-9a-f]{16}\.(safetensors|onnx)$")
 # A file of some save, or what a killed one has left of it.
 _LEFT = re.compile(r"^[a-z0-9-]+\.[0-9a-f]{16}\.(safetensors|onnx)$|^\..+\.[0-9]+\.partial$")
 
 
 def save(policy: Policy, folder: str | Path) -> None:
-    """Write a fitted policy into a folder, which then holds this policy alone.
+    """Write a policy into a folder, which then holds this policy alone.
 
     Args:
-        policy: fitted by `fit_policy`.
+        policy: fitted, calibrated or loaded; a learner, an encoder or a committee of your own must be importable, and
+            have `to_state` and `from_state` or be a function.
         folder: made if it is not there; an artefact in it is replaced, whole or not at all.
     """
     place = room_for(folder)
-    state = _policy_state(policy)
-    payload = {f"{name}.onnx": data for name, data in state.graphs.items()}
-    payload["arrays.safetensors"] = save_arrays({n: np.ascontiguousarray(a) for n, a in state.arrays.items()})
+    state = state_of(policy, "policy")
+    arrays: dict[str, np.ndarray] = {}
+    payload: dict[str, bytes] = {}
+    for path, inside in state.walk():
+        arrays |= {f"{path}/{name}": np.ascontiguousarray(array) for name, array in inside.arrays.items()}
+        payload |= {f"{path}/{name}.onnx": graph for name, graph in inside.graphs.items()}
+    payload[_ARRAYS] = save_arrays(arrays)
+    libraries = ("numpy", "scikit-learn", "onnxruntime")
+    plain = {
+        "policy": _plain(state),
+        "validated": policy.tried.validated(policy.task),
+        "provenance": {
+            "askwho": version("askwho"),
+            "python": platform.python_version(),
+            **{name: version(name) for name in libraries},
+        },
+    }
     fresh = [path for path in (place, *place.parents) if not path.exists()]
     try:
         place.mkdir(parents=True, exist_ok=True)
-        kept = _write(place, payload, state.plain)
+        kept = _write(place, payload, plain)
     except OSError as error:
         with contextlib.suppress(OSError, InvalidInputError):
             _sweep(place, _named(place))
@@ -99,6 +98,7 @@ def _write(place: Path, payload: Mapping[str, bytes], plain: Mapping[str, Any]) 
     for name, data in payload.items():
         digest = hashlib.sha256(data).hexdigest()
         stem, suffix = name.rsplit(".", 1)
+        stem = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")
         stored = f"{stem}.{digest[:16]}.{suffix}"
         write_atomically(place / stored, data)
         files[name] = {"file": stored, "sha256": digest}
@@ -122,23 +122,32 @@ def _sweep(place: Path, kept: set[str]) -> None:
             path.unlink()
 
 
-def load(folder: str | Path) -> Policy:
+def load(folder: str | Path, *, allow: Collection[str] = ()) -> Policy:
     """Return the policy in a folder; it decides through ONNX Runtime and never imports torch.
 
     A damaged, edited or newer artefact is refused with the reason.
+
+    Args:
+        folder: as `save` wrote it.
+        allow: which parts of your own may be imported, such as `"mypackage:MyLearner"`: an artefact alone never runs
+            code. Those that an installed package names in its entry points (`askwho.parts`) are allowed already.
     """
     place = Path(folder)
     manifest = _read_manifest(place)
-    state = State(plain=manifest)
     try:
+        arrays: dict[str, np.ndarray] = {}
+        graphs: dict[str, bytes] = {}
         for name, entry in manifest["files"].items():
             data = _read_file(place, entry)
-            if name.endswith(".onnx"):
-                state.graphs[name[:-5]] = data
+            if name == _ARRAYS:
+                arrays = load_arrays(data)
             else:
-                state.arrays = load_arrays(data)
-        policy = _read_policy(state)
-        check_sound(policy, state.arrays)
+                graphs[name] = data
+        state = _state(manifest["policy"], "", arrays, graphs)
+        state.allow = tuple(allow)
+        if state.kind != "policy":
+            raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: it holds {state.kind!r}, no policy.")
+        policy: Policy = read_part(state)
     except AskwhoError:
         raise
     # ONNX Runtime's errors have no class in common, and whatever a forged part brings about is damage.
@@ -152,145 +161,31 @@ def digest(folder: str | Path) -> str:
     return _checksum(_read_manifest(Path(folder)))
 
 
-def _policy_state(policy: Policy) -> State:
-    router, n_features = policy.router, policy.router.n_features_
-    learner = (
-        learner_state(router.learner_, n_features)
-        if router.scorer_ is None
-        else scorer_state(router.scorer_, n_features)
-    )
-    encoder, encoder_arrays = policy.encoder.to_state()
-    plain: dict[str, Any] = {
-        "columns": policy.columns.to_json(),
-        "panel": [asdict(entity) for entity in policy.panel.entities],
-        "task": router.task_,
-        "learner": {"name": router.learner_name_, **learner.plain},
-        "committee": router.committee_,
-        "width": router.width_,
-        "n_classes": router.n_classes_,
-        "encoder": encoder,
-        "n_features": n_features,
-        "base": None,
-        "metrics": {"learners": router.trials_, "validated": router.validated_},
-        "provenance": {
-            "askwho": version("askwho"),
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("numpy", "scikit-learn", "onnxruntime")},
+def _plain(state: State) -> dict[str, Any]:
+    """A state and those inside it as JSON; arrays and graphs lie in files of their own."""
+    return {
+        "kind": state.kind,
+        "plain": state.plain,
+        "parts": {name: _plain(inside) for name, inside in state.parts.items()},
+    }
+
+
+def _state(
+    plain: Mapping[str, Any], path: str, arrays: Mapping[str, np.ndarray], graphs: Mapping[str, bytes]
+) -> State:
+    """The state that `_plain`, arrays and graphs were made of."""
+    mine, whole = f"{path}/", f"{path}." if path else ""
+    return State(
+        plain["kind"],
+        dict(plain["plain"]),
+        {name.removeprefix(mine): array for name, array in arrays.items() if name.startswith(mine)},
+        {
+            name.removeprefix(mine).removesuffix(".onnx"): graph
+            for name, graph in graphs.items()
+            if name.startswith(mine)
         },
-    }
-    arrays = {f"learner.{name}": array for name, array in learner.arrays.items()}
-    arrays |= {f"encoder.{name}": array for name, array in encoder_arrays.items()}
-    arrays |= {
-        "fees": router.fees_,
-        "entity_errors": router.entity_errors_,
-        "calibration.raw": router.calibration_.raw,
-        "calibration.calibrated": router.calibration_.calibrated,
-        **_rows_arrays("rows", router.rows_),
-    }
-    if router.foresight_ is not None:
-        arrays["fee.bounds"] = router.foresight_.bounds
-        arrays |= {f"fee.{n}": a for n, a in learner_state(router.foresight_.model, n_features).arrays.items()}
-    graphs = dict(learner.graphs)
-    if router.chooser_ is not None:
-        arrays["cardinality.fee_weights"] = router.chooser_.fee_weights
-        graphs["cardinality"] = network_graph(router.chooser_.networks, n_features)
-    if router.curve_.fallback_ is None:
-        width = n_features + 2 * len(policy.panel) - (len(policy.panel) - router.width_) + min(3, router.width_)
-        graphs["curve"] = graph(list(forest_trees(router.curve_.forest_)), width)
-    else:
-        arrays["curve.fallback"] = router.curve_.fallback_
-    if router.beliefs_ is not None:
-        believed = beliefs_state(router.beliefs_)
-        plain["beliefs"] = believed.plain
-        arrays |= {f"beliefs.{name}": array for name, array in believed.arrays.items()}
-    if router.asking_ is not None and router.turns_ is not None:
-        arrays |= {f"asking.{name}": array for name, array in asking_arrays(router.asking_).items()}
-        arrays |= _rows_arrays("turns", router.turns_)
-    if router.coverage_ is not None:
-        arrays["coverage.usual"] = router.coverage_.usual
-        arrays |= {f"coverage.{n}": a for n, a in learner_state(router.coverage_.shares, n_features).arrays.items()}
-    if router.overlap_ is not None:
-        arrays["overlap"] = router.overlap_
-    if router.past_ is not None:
-        arrays |= {f"past.{name}": getattr(router.past_, name) for name in _PAST}
-    if policy.base is not None:
-        base = base_state(policy.base, n_features)
-        plain["base"] = base.plain
-        arrays |= {f"base.{name}": array for name, array in base.arrays.items()}
-        graphs |= base.graphs
-    return State(plain, arrays, graphs)
-
-
-def _read_policy(state: State) -> Policy:
-    plain, arrays = state.plain, state.arrays
-    panel = Panel(tuple(Entity(**entity) for entity in plain["panel"]))
-    router = Router(learner=plain["learner"]["name"], committee=plain["committee"] or "auto")
-    router.panel_, router.task_, router.width_ = panel, plain["task"], int(plain["width"])
-    router.n_features_, router.n_classes_ = int(plain["n_features"]), int(plain["n_classes"])
-    router.committee_, router.learner_name_ = plain["committee"], plain["learner"]["name"]
-    router.trials_ = dict(plain["metrics"]["learners"])
-    router.fees_, router.entity_errors_ = arrays["fees"], arrays["entity_errors"]
-    router.calibration_ = Calibration(arrays["calibration.raw"], arrays["calibration.calibrated"])
-    router.rows_ = _read_rows(_under(arrays, "rows"))
-    believed, asking, turns = plain.get("beliefs"), _under(arrays, "asking"), _under(arrays, "turns")
-    router.beliefs_ = None if believed is None else read_beliefs(believed, _under(arrays, "beliefs"))
-    router.asking_ = read_asking(asking) if asking else None
-    router.turns_ = _read_rows(turns) if turns else None
-    router.overlap_ = arrays.get("overlap")
-    covered = _under(arrays, "coverage")
-    usual = covered.pop("usual", None)
-    router.coverage_ = None if usual is None else Coverage(Linear.of(**covered), usual)
-    past = _under(arrays, "past")
-    router.past_ = Past(*(past[name] for name in _PAST)) if past else None
-    fee = _under(arrays, "fee")
-    bounds = fee.pop("bounds", np.array([[0.0], [np.inf]]))  # artefacts of before have none
-    router.foresight_ = Foresight(Linear.of(**fee), bounds) if fee else None
-    own = State(plain["learner"], _under(arrays, "learner"), state.graphs)
-    router.scorer_ = read_scorer(own) if plain["learner"]["kind"] == "network" else None
-    if router.scorer_ is None:
-        router.learner_ = read_learner(own, len(panel))
-    router.chooser_ = (
-        CardinalityNetwork(arrays["cardinality.fee_weights"], NetworkGraph(state.graphs["cardinality"]))
-        if "cardinality" in state.graphs
-        else None
+        {name: _state(inside, f"{whole}{name}", arrays, graphs) for name, inside in plain["parts"].items()},
     )
-    router.curve_ = Curve()
-    router.curve_.fallback_ = arrays.get("curve.fallback")
-    if router.curve_.fallback_ is None:
-        router.curve_.forest_ = TreeModel(state.graphs["curve"])
-    encoder = FeatureEncoder.from_state(plain["encoder"], _under(arrays, "encoder"))
-    base = None if plain["base"] is None else read_base(State(plain["base"], _under(arrays, "base"), state.graphs))
-    return Policy(Columns.from_json(plain["columns"]), encoder, router, base)
-
-
-def _rows_arrays(part: str, rows: Rows) -> dict[str, np.ndarray]:
-    arrays = {
-        "prices": rows.prices,
-        "errors": rows.errors.astype(np.float32),
-        "fees": rows.fees.astype(np.float32),
-        "sizes": rows.sizes.astype(np.int16),
-    }
-    if rows.groups is not None:
-        arrays["groups"] = rows.groups.astype(np.int32)
-    if rows.coins is not None:
-        arrays["coins"] = rows.coins
-    return {f"{part}.{name}": array for name, array in arrays.items()}
-
-
-def _read_rows(arrays: Mapping[str, np.ndarray]) -> Rows:
-    return Rows(
-        arrays["prices"],
-        arrays["errors"].astype(np.float64),
-        arrays["fees"].astype(np.float64),
-        arrays["sizes"].astype(np.intp),
-        # Artefacts from before promises have neither.
-        arrays["groups"].astype(np.intp) if "groups" in arrays else None,
-        arrays.get("coins"),
-    )
-
-
-def _under(arrays: Mapping[str, np.ndarray], part: str) -> dict[str, np.ndarray]:
-    return {name[len(part) + 1 :]: array for name, array in arrays.items() if name.startswith(f"{part}.")}
 
 
 def _read_manifest(place: Path) -> dict[str, Any]:
@@ -303,9 +198,11 @@ def _read_manifest(place: Path) -> dict[str, Any]:
         raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: its {_MANIFEST} is no JSON.") from None
     if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
         raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: its {_MANIFEST} names no format.")
-    if manifest["format"] > FORMAT:
+    if manifest["format"] != FORMAT:
+        newer = manifest["format"] > FORMAT
         raise InvalidInputError(
-            f"The artefact in {str(place)!r} is of format {manifest['format']}, newer than {FORMAT}: update askwho."
+            f"The artefact in {str(place)!r} is of format {manifest['format']}, "
+            + (f"newer than {FORMAT}: update askwho." if newer else f"older than {FORMAT}: fit and save it again.")
         )
     if manifest.pop("checksum", None) != _checksum(manifest):
         raise InvalidInputError(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from askwho.data import DecisionLog
+from askwho.data import Log
 from askwho.evaluation import Held, Resamples, interval
 from askwho.policy import Policy
 from askwho.report._html import plain
@@ -38,7 +38,7 @@ class Decided:
     expected: Float[np.ndarray, " n"]
 
     @classmethod
-    def of(cls, policy: Policy, log: DecisionLog, target: Mapping[str, Any]) -> "Decided":
+    def of(cls, policy: Policy, log: Log, target: Mapping[str, Any]) -> "Decided":
         """Return the decisions of a policy at a target of `Router.select`."""
         held = Held(policy, log)
         selection = policy.router.select(held.X, **target)
@@ -140,7 +140,7 @@ class Grouping:
     codes: Int[np.ndarray, " n"]
 
 
-def grouping_of(log: DecisionLog, by: tuple[str, np.ndarray] | None) -> Grouping | None:
+def grouping_of(log: Log, by: tuple[str, np.ndarray] | None) -> Grouping | None:
     """Return the groups of a log: those of `by`, else of its groups or of its first column of a few words."""
     if by is not None:
         return _grouping(*by)

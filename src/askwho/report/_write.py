@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from askwho._provenance import provenance
-from askwho.data import DecisionLog
+from askwho.data import Log
 from askwho.evaluation import Point, Resamples, evaluate, figures_of
 from askwho.exceptions import InvalidInputError
 from askwho.policy import Policy
@@ -42,7 +42,7 @@ class Report:
 
 def write_report(
     policy: Policy,
-    log: DecisionLog,
+    log: Log,
     out: str | Path,
     *,
     title: str = "",
@@ -226,7 +226,7 @@ def _words_of(target: Mapping[str, Any], best: str, *, given: bool) -> str:
     return f"{words}, the fee of the best single ({plain(best, 60)})"
 
 
-def _origin(policy: Policy, log: DecisionLog, seed: int, draws: int, facts: Mapping[str, str]) -> dict[str, str]:
+def _origin(policy: Policy, log: Log, seed: int, draws: int, facts: Mapping[str, str]) -> dict[str, str]:
     """Where the report came from, as it is shown."""
     found, router = provenance("onnxruntime", "matplotlib"), policy.router
     versions: Any = found["versions"]

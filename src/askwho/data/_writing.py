@@ -1,0 +1,131 @@
+"""Tables into files, batch by batch, whole or not at all."""
+
+import contextlib
+import datetime as dt
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pa_parquet
+
+from askwho.exceptions import InvalidInputError
+
+# Batches that are held back until every column has shown a value, and so a type.
+_UNTYPED = 8
+
+
+def write_table(path: str | Path, table: Mapping[str, Any]) -> None:
+    """Write columns to a file, Parquet, CSV or JSON by lines by its ending; whole or not at all.
+
+    Lists become JSON text in CSV.
+    """
+    write_batches(path, [table])
+
+
+def write_batches(path: str | Path, tables: Iterable[Mapping[str, Any]]) -> None:
+    """Write columns batch by batch, so that a table larger than memory can be written; whole or not at all."""
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in _WRITERS:
+        raise InvalidInputError(f"`out` must end in .parquet, .csv or .jsonl, got {str(path)!r}.")
+    if not path.resolve().parent.is_dir():
+        raise InvalidInputError(f"`out` must lie in a folder that is there, got {str(path)!r}.")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    writer: Any = None
+    try:
+        for rows in _typed(_arrow(table, as_text=suffix == ".csv") for table in tables):
+            if writer is None:
+                writer = _WRITERS[suffix](partial, rows.schema)
+            writer.write_table(rows)
+        if writer is not None:
+            writer.close()
+            partial.replace(path)
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidInputError(f"`out` must be writable, got {str(path)!r}: {str(error).splitlines()[0]}") from None
+    finally:
+        if writer is not None:
+            # What could not be written before cannot be written now; that was said.
+            with contextlib.suppress(OSError):
+                writer.close()
+        partial.unlink(missing_ok=True)
+
+
+class _JsonWriter:
+    """Rows as lines of JSON, with the face of Arrow's own writers."""
+
+    def __init__(self, path: Path, _schema: pa.Schema) -> None:
+        self._stream = path.open("w", encoding="utf-8", newline="\n")
+
+    def write_table(self, rows: pa.Table) -> None:
+        try:
+            lines = [
+                json.dumps(_known(row), ensure_ascii=False, allow_nan=False, default=_dated) for row in rows.to_pylist()
+            ]
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(f"`out` must be able to hold every cell, got .jsonl: {error}.") from None
+        self._stream.writelines(f"{line}\n" for line in lines)
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+# How a table of each ending is written.
+_WRITERS: dict[str, Any] = {".parquet": pa_parquet.ParquetWriter, ".csv": pa_csv.CSVWriter, ".jsonl": _JsonWriter}
+
+
+def _known(value: Any) -> Any:  # noqa: ANN401 - what Arrow makes of a row
+    """A value without NaN, of which JSON knows nothing."""
+    if isinstance(value, dict):
+        return {name: _known(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_known(each) for each in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _dated(value: object) -> str:
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    raise TypeError(f"JSON knows no {type(value).__name__}")
+
+
+def _arrow(table: Mapping[str, Any], *, as_text: bool) -> pa.Table:
+    columns = {name: list(values) for name, values in table.items()}
+    if as_text:
+        columns = {name: [_as_text(value) for value in values] for name, values in columns.items()}
+    return pa.table(columns)
+
+
+def _as_text(value: Any) -> Any:  # noqa: ANN401 - any cell
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    return json.dumps(value) if isinstance(value, list) else value
+
+
+def _typed(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Tables of one schema: the first wait until each column has shown a value, for an empty one has no type."""
+    held: list[pa.Table] = []
+    schema: Any = None
+    for table in tables:
+        if schema is not None:
+            yield table.cast(schema)
+            continue
+        held.append(table)
+        known = pa.unify_schemas([piece.schema for piece in held])
+        if len(held) == _UNTYPED or not any(_has_null(kind) for kind in known.types):
+            schema = known
+            yield from (piece.cast(schema) for piece in held)
+            held = []
+    if held:
+        schema = pa.unify_schemas([piece.schema for piece in held])
+        yield from (piece.cast(schema) for piece in held)
+
+
+def _has_null(kind: pa.DataType) -> bool:
+    """Whether a column, or what its lists hold, has shown no value."""
+    return pa.types.is_null(kind) or (pa.types.is_list(kind) and _has_null(kind.value_type))

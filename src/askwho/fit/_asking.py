@@ -1,0 +1,54 @@
+"""Asking in turn, learned from held-out rows."""
+
+import numpy as np
+from jaxtyping import Int
+
+from askwho.beliefs import Asking, Pool, random_masks, worth_asking
+from askwho.learners import each_fold
+from askwho.policy import InTurn
+from askwho.replay import Replay, price_grid
+
+# Prices that the rule is learned at; between two it is interpolated.
+_PRICES = 14
+
+
+def learn_turns(replay: Replay, fold: Int[np.ndarray, " n"], *, random_state: int) -> InTurn:
+    """Return the rule, and what it got, paid and asked on rows that it had not seen."""
+    beliefs, case, answers, truth = replay.believed()
+    panel = replay.log.panel
+    prices = price_grid(panel.fees, case.expected, _PRICES)
+    asked = replay.asked
+    right = beliefs.right(answers, case.codes, truth)
+    entities = worth_asking(beliefs.pool, case, right, asked=asked, fees=panel.fees, prices=prices)
+    # A base answers whether it is worth asking or not, and is heard with the others.
+    base = np.flatnonzero(panel.is_kind("base") & ~beliefs.evidence.silent & (case.codes >= 0).any(axis=0))
+    entities = np.union1d(entities, base)
+    everybody = len(entities) == np.any(case.codes >= 0, axis=0).sum()
+
+    def pool(rows: np.ndarray) -> Pool:
+        # Weights learned from a whole large panel are about its weak members, and too sure of the good ones together.
+        if everybody:
+            return beliefs.pool.only(entities)
+        masks = random_masks(asked[rows][:, entities], random_state=random_state)
+        return Pool.fit(case.rows(rows).only(entities), right[rows], masks)
+
+    def rule(rows: np.ndarray) -> Asking:
+        return Asking.fit(
+            pool(rows),
+            case.rows(rows),
+            asked=asked[rows],
+            fees=replay.seen.fees[rows],
+            prices=prices,
+            entities=entities,
+            free_start=bool(beliefs.evidence.silent.any()),
+            random_state=random_state,
+        )
+
+    # Between two prices the rule is a mixture of theirs: more of them cost little, and a budget is met more closely.
+    tried = np.sort(np.concatenate([prices, np.sqrt(prices[1:-1] * prices[2:])]))
+    n = len(case)
+    got, paid, sizes = np.empty((len(tried), n)), np.empty((len(tried), n)), np.empty((len(tried), n), dtype=np.intp)
+    # Two halves suffice: what is learned here has few parameters.
+    for rows, held in each_fold(fold % 2):
+        got[:, held], paid[:, held], sizes[:, held] = replay.rows(held).taken(rule(rows), tried)
+    return InTurn(rule(np.arange(n)), replay.outcomes(tried, got, paid, sizes))

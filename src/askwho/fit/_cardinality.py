@@ -1,0 +1,84 @@
+"""How many to ask, learned; and what that does on held-out rows at each price."""
+
+import numpy as np
+from jaxtyping import Int
+
+from askwho._parts import at_work
+from askwho._types import Order
+from askwho.aggregation import best_of_k
+from askwho.fit._surrogate import SurrogateCardinality
+from askwho.learners import each_fold
+from askwho.policy import Cardinality, Curve, Outcomes
+from askwho.replay import Replay
+from askwho.selection import in_order
+
+# Prices on the grid: neighbours differ by less than the rows can tell; the paper's networks are trained at fewer.
+_PRICES, _SURROGATE_PRICES = 31, 17
+# Every fourth price teaches the curve: rankings of neighbouring prices are nearly the same.
+_TAUGHT = 4
+
+
+def learn_cardinality(
+    replay: Replay,
+    fold: Int[np.ndarray, " n"],
+    *,
+    settings: SurrogateCardinality | None,
+    width: int,
+    random_state: int,
+) -> tuple[Cardinality, Outcomes]:
+    """Return how many to ask, and what that did on rows that it had not seen, at each price.
+
+    Args:
+        replay: rows of the log, out of fold.
+        fold: shape (n,).
+        settings: of the paper's Algorithm 2; None for D_x(k), learned once for every price.
+        width: the largest committee.
+        random_state: the seed.
+    """
+    seen, n = replay.seen, len(replay.log)
+    prices = replay.prices(_PRICES if settings is None else _SURROGATE_PRICES)
+    if settings is not None and settings.fee_weights is not None:
+        prices = np.array(settings.fee_weights, dtype=np.float64)
+    orders = replay.orders(prices.tolist(), width)
+    moved = seen.judged.scores is None
+    errors = [replay.errors(order) for order in (orders if moved else orders[:1])] * (1 if moved else len(orders))
+
+    def learn(rows: np.ndarray) -> Cardinality:
+        # A ranking that no price moves teaches the same at each of them.
+        taught = slice(0, None, _TAUGHT) if moved else slice(0, 1)
+        curve = Curve.fit(
+            seen.X[rows],
+            seen.expected[rows],
+            [order[rows] for order in orders[taught]],
+            [each[rows] for each in errors[taught]],
+            random_state=random_state,
+        )
+        if settings is None:
+            return Cardinality(width, curve)
+        targets = errors if settings.metric is None else [_by_metric(replay, o, settings.metric) for o in orders]
+        networks = settings.fit(
+            seen.X[rows],
+            [each[rows] for each in targets],
+            [np.cumsum(in_order(seen.fees, order), axis=1)[rows, : errors[0].shape[1]] for order in orders],
+            fee_weights=prices,
+            groups=replay.log.groups[rows],
+            random_state=random_state,
+        )
+        return Cardinality(width, curve, networks)
+
+    sizes = np.empty((len(prices), n), dtype=np.intp)
+    for rows, held in each_fold(fold):
+        part = learn(rows)
+        sizes[:, held] = part.sizes_at(
+            seen.X[held], seen.expected[held], [o[held] for o in orders], seen.fees[held], prices.tolist()
+        )
+    done = [replay.outcome(o, e, size) for o, e, size in zip(orders, errors, sizes, strict=True)]
+    got, paid = (np.stack(each) for each in zip(*done, strict=True))
+    return at_work(learn(np.arange(n))), replay.outcomes(prices, got, paid, sizes)
+
+
+def _by_metric(replay: Replay, order: Order, metric: str) -> np.ndarray:
+    """Errors by another metric: an aggregation's, or the best member's, which needs the truth."""
+    if metric == "best-of-k":
+        return best_of_k(in_order(replay.log.errors, order))
+    return replay.errors(order, metric)

@@ -1,0 +1,154 @@
+"""From a log to a policy: the encoder of what is known, a base of our own, and the parts that decide, one by one."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from askwho import _validation as check
+from askwho._parts import at_work
+from askwho.aggregation import Combine
+from askwho.answers import Answers, Cell
+from askwho.data import FeatureEncoder, Log
+from askwho.exceptions import InvalidInputError
+from askwho.fit._asking import learn_turns
+from askwho.fit._cardinality import learn_cardinality
+from askwho.fit._committee import choose_committee, choose_overlap, learn_beliefs
+from askwho.fit._judge import learn_judge
+from askwho.fit._surrogate import SurrogateCardinality, checked_cardinality
+from askwho.learners import Trial, checked_learner, folds, own_base
+from askwho.panel import Entity, Panel
+from askwho.policy import Combiner, Facts, Past, Policy, Seen, check_rule
+from askwho.replay import Replay
+
+# What a fold must hold to teach anything.
+_ROWS_A_FOLD = 4
+# A committee of k is worth learning of where so many rows have k answers.
+_FEWEST_WHOLE = 8
+
+
+def fit(
+    log: Log,
+    *,
+    base: str = "auto",
+    learner: Any = "auto",  # noqa: ANN401 - a name, settings of a surrogate, or the user's own
+    committee: str | Combine = "auto",
+    cardinality: str | SurrogateCardinality = "curve",
+    encoder: Any = "hashing",  # noqa: ANN401 - a name, a folder, or the user's own
+    cv: int = 5,
+    max_k: int = 12,
+    random_state: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> Policy:
+    """Return the policy that a log teaches.
+
+    Args:
+        log: read by `read_log`.
+        base: `"auto"` to train a base of our own where the log names none and it is worth having, or `"none"`.
+        learner: `"auto"`, or a name in `LEARNERS`: of all, the one with the least area under its validated frontier;
+            the paper's policy: a name in `losses.SURROGATES`, or a `CompSum` with its settings; or an object of your
+            own that has `fit` and `predict`.
+        committee: `"auto"`, a name in `AGGREGATIONS`, or a function of your own from committees to verdicts: likewise,
+            but `"posterior"` where none is clearly better.
+        cardinality: how many to ask: `"curve"`, expected committee errors learned once for every price; or the paper's
+            Algorithm 2, `"surrogate"` or a `SurrogateCardinality` with its settings, for the prices it is trained at.
+        encoder: how text becomes numbers, as in `FeatureEncoder.fit`.
+        cv: how many folds to cross-fit in; fewer where there are fewer than four rows for each.
+        max_k: the largest committee.
+        random_state: the seed of everything.
+        progress: called with a line of text as the fit goes on.
+    """
+    say = progress or (lambda line: None)  # noqa: ARG005 - nobody listens
+    check.one_of(base, "base", ["auto", "none"])
+    check_rule(committee, log.task)
+    check.whole_number(max_k, "max_k", minimum=1)
+    settings, learner = checked_cardinality(cardinality), checked_learner(learner)
+    seed = check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
+    fold = folds(log.groups, fold_count(cv, log), random_state=seed)
+    if encoder != "hashing" and log.columns.text is not None:
+        say(f"encoding {len(log)} texts")
+    features = FeatureEncoder.fit(log.known, text=log.columns.text, encoder=encoder, random_state=seed)
+    X = features.transform(log.known)
+    trial = _base(log, X, features, fold, wanted=base == "auto", seed=seed)
+    if base == "auto":
+        say("base: none is worth having" if trial is None else f"base: {trial.base.name}")
+    whole = log if trial is None else with_base(log, trial)
+    width = _width(whole, max_k)
+    classes = 0 if whole.answers is None or whole.task != "classification" else _different(whole.answers)
+    judge, seen, trials, width = learn_judge(
+        whole, X, fold, learner=learner, width=width, n_classes=classes, random_state=seed, say=say
+    )
+    if trial is not None:
+        seen = replace(seen, said=trial.answers, shares=trial.shares)
+    # Where an entity was not asked its expected error stands in: else it would be judged on other rows than others.
+    errors = np.where(np.isnan(whole.errors), seen.expected, whole.errors).mean(axis=0)
+    family = None if whole.answers is None else whole.answers.family
+    replay = Replay(whole, seen, Combiner(whole.task, None, classes, family))
+    replay = learn_beliefs(replay, fold, committee=committee, random_state=seed)
+    replay, committees = choose_committee(replay, committee=committee, width=width)
+    replay = choose_overlap(replay, width=width)
+    judge = replace(judge, overlap=replay.seen.judged.overlap)
+    how_many, tried = learn_cardinality(replay, fold, settings=settings, width=width, random_state=seed)
+    return Policy(
+        columns=log.columns,
+        panel=whole.panel,
+        task=whole.task,
+        encoder=features,
+        base=None if trial is None else at_work(trial.base),
+        judge=judge,
+        cardinality=how_many,
+        combiner=replay.combiner,
+        tried=tried,
+        turns=None if replay.case is None else learn_turns(replay, fold, random_state=seed),
+        past=Past.of(X, whole.errors, random_state=seed),
+        facts=Facts(tuple(errors.tolist()), trials, committees, None if trial is None else trial.base.name),
+    )
+
+
+def fold_count(cv: int, log: Log) -> int:
+    """Return how many folds to use: `cv`, or as many as so few rows or groups allow."""
+    check.whole_number(cv, "cv", minimum=2)
+    fewest = 2 * _ROWS_A_FOLD
+    if len(log) < fewest:
+        raise InvalidInputError(
+            f"`log` must have at least {fewest} rows, got {len(log)}: who is good at what is learned on held-out rows."
+        )
+    different = len(np.unique(log.groups))
+    if different < 2:
+        raise InvalidInputError(f"`groups` must hold at least two groups, got {different}: none could be held out.")
+    return min(cv, len(log) // _ROWS_A_FOLD, different)
+
+
+def with_base(log: Log, trial: Trial) -> Log:
+    """Return the log with our own base in front: free, under a name that nobody has, and heard on every row."""
+    more = (f"askwho-base-{i}" for i in range(len(log.panel) + 1))
+    names = ("base", "own-base", "askwho-base", "askwho-own-base", *more)
+    name = next(name for name in names if name not in log.panel.names)
+    panel = Panel((Entity(name, "base", own=True), *log.panel.entities))
+    own = Seen(np.zeros((len(log), 0), dtype=np.float32), None, None, trial.answers)  # pyright: ignore[reportArgumentType]
+    return log.behind(panel, own.answers(panel, log.answers))
+
+
+def _base(
+    log: Log, X: np.ndarray, encoder: FeatureEncoder, fold: Int[np.ndarray, " n"], *, wanted: bool, seed: int
+) -> Trial | None:
+    named = any(entity.kind in ("base", "label") for entity in log.panel.entities)
+    if not wanted or named or log.truth is None or log.answers is None:
+        return None
+    texts = None if encoder.text is None else encoder.texts(log.known)
+    return own_base(X, texts, log.truth, fold, task=log.task, random_state=seed)
+
+
+def _width(log: Log, max_k: int) -> int:
+    """The largest committee that the log can tell anything of."""
+    if log.answers is None:
+        return 1
+    answered = np.sort(log.asked.sum(axis=1))[::-1]
+    return int(np.clip(answered[min(_FEWEST_WHOLE, len(answered)) - 1], 1, min(max_k, len(log.panel))))
+
+
+def _different(answers: Answers) -> int:
+    """How many different answers occur, two at the least."""
+    return max(2, len(np.unique(answers.values[answers.states == Cell.ANSWERED])))

@@ -1,0 +1,94 @@
+"""What is thought of everybody, learned: expected errors by the best of several learners, or the paper's scores."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from askwho._parts import at_work
+from askwho.data import Log
+from askwho.learners import CompSum, Scorer, candidates, cross_fit, each_fold
+from askwho.policy import Calibration, Combiner, Coverage, Fees, Judge, Judgement, Seen
+from askwho.replay import Replay
+
+Say = Callable[[str], None]
+
+# The committee that learners are compared by: the one that uses what they say most.
+TO_COMPARE = {"classification": "log-odds-vote", "regression": "inverse-error-mean"}
+
+
+def learn_judge(
+    log: Log,
+    X: Float[np.ndarray, "n d"],
+    fold: Int[np.ndarray, " n"],
+    *,
+    learner: Any,  # noqa: ANN401 - a name, settings of a surrogate, or the user's own
+    width: int,
+    n_classes: int,
+    random_state: int,
+    say: Say,
+) -> tuple[Judge, Seen, dict[str, float], int]:
+    """Return the judge, the log's queries as judges see them that never saw their folds, trials, and the width left.
+
+    Args:
+        log: of the whole panel.
+        X: shape (n, d).
+        fold: shape (n,).
+        learner: as in `fit`.
+        width: the largest committee.
+        n_classes: how many different answers occur.
+        random_state: the seed.
+        say: called with a line of text.
+    """
+    fees, foreseen = Fees.fit(X, log.fees, fold)
+    coverage, covered = Coverage.fit(X, ~np.isnan(log.errors), fold)
+    weights = log.panel.error_weights
+    combiner = Combiner(log.task, TO_COMPARE[log.task] if log.answers is not None else None, n_classes)
+
+    def seen(judged: Judgement) -> Seen:
+        return Seen(X, judged, foreseen)
+
+    def area(judged: Judgement, width: int) -> float:
+        return Replay(log, seen(judged), combiner).area(width)
+
+    if isinstance(learner, CompSum):
+        if learner.ranks_only_the_first:
+            width = 1
+
+        def policy(rows: np.ndarray) -> Scorer:
+            return learner.fit(
+                X[rows],
+                log.errors[rows],
+                panel=log.panel,
+                fees=log.fees[rows],
+                groups=log.groups[rows],
+                random_state=random_state,
+            )
+
+        scores = np.empty(log.errors.shape)
+        for number, (rows, held) in enumerate(each_fold(fold)):
+            scores[held] = policy(rows).scores(X[held])[0]
+            say(f"policy {learner.name}: fold {number + 1} of {len(np.unique(fold))}")
+        calibration = Calibration.fit(-scores, log.errors, in_errors=False)
+        judged = Judgement(calibration.apply(-scores), weights, scores)
+        trials = {learner.name: area(judged, width)}
+        judge = Judge(learner.name, at_work(policy(np.arange(len(X)))), calibration, weights, fees)
+        return judge, seen(judged), trials, width
+
+    best: tuple[float, str, Judgement, Calibration, Any] | None = None
+    trials: dict[str, float] = {}
+    for name, make in candidates(learner, X, log.errors, fold, random_state=random_state):
+        raw = cross_fit(make, X, log.errors, fold, random_state=random_state)
+        calibration = Calibration.fit(raw, log.errors)
+        judged = Judgement(calibration.apply(raw), weights)
+        trials[name] = area(judged, width)
+        say(f"learner {name}: area {trials[name]:.4f}")
+        if best is None or trials[name] < best[0]:
+            best = (trials[name], name, judged, calibration, make)
+    assert best is not None  # noqa: S101 - there is always a candidate
+    _, name, judged, calibration, make = best
+    fitted = at_work(make(random_state).fit(X, log.errors))
+    judge = Judge(name, fitted, calibration, weights, fees, coverage)
+    return judge, seen(replace(judged, covered=covered)), trials, width

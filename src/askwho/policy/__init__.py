@@ -1,0 +1,48 @@
+"""The policy: what is aimed at, what is seen, what is decided, and the parts that decide it."""
+
+from askwho.policy._calibration import Calibration
+from askwho.policy._combiner import POSTERIOR, Combiner, check_rule
+from askwho.policy._coverage import Coverage
+from askwho.policy._curve import Cardinality, CardinalityNetworks, Curve
+from askwho.policy._decision import Decision, Decisions, Outcome
+from askwho.policy._fees import Fees
+from askwho.policy._judge import Judge
+from askwho.policy._outcomes import Outcomes, Setting, mean_error, shown
+from askwho.policy._overlap import SHARES, overlaps
+from askwho.policy._policy import FEWEST_ROWS, Facts, Policy
+from askwho.policy._seen import Judgement, Seen
+from askwho.policy._target import Target
+from askwho.policy._turns import InTurn
+from askwho.policy._why import Past, Reason, Why
+
+__all__ = [
+    "FEWEST_ROWS",
+    "POSTERIOR",
+    "SHARES",
+    "Calibration",
+    "Cardinality",
+    "CardinalityNetworks",
+    "Combiner",
+    "Coverage",
+    "Curve",
+    "Decision",
+    "Decisions",
+    "Facts",
+    "Fees",
+    "InTurn",
+    "Judge",
+    "Judgement",
+    "Outcome",
+    "Outcomes",
+    "Past",
+    "Policy",
+    "Reason",
+    "Seen",
+    "Setting",
+    "Target",
+    "Why",
+    "check_rule",
+    "mean_error",
+    "overlaps",
+    "shown",
+]

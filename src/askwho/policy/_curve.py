@@ -1,0 +1,229 @@
+"""How many to ask: D_x(k), the expected error of the committee of the k best, learned once for every price."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+from sklearn.ensemble import ExtraTreesRegressor
+
+from askwho import _validation as check
+from askwho._parts import State, part
+from askwho._types import Order
+from askwho.exceptions import InvalidInputError
+from askwho.learners import Scorer, TreeModel, graph_of_forest
+from askwho.selection import in_order
+
+# Trees of the curve: its error out of fold no longer falls with more of them.
+_TREES = 48
+# Rows that teach it: a committee's error is a smooth function of what is expected, and more rows take long.
+_MOST_ROWS = 24_000
+# With fewer whole committees than this a forest has no leaf to stand on.
+_FEWEST_ROWS = 50
+# Of many features, as text has, so many are tried at a split: half of them would take long and find the same.
+_MOST_TRIED = 64
+# Queries a leaf: a share of wrong answers is only worth its name over a score of them; numbers vary less.
+_LEAF_OF_SHARES, _LEAF = 20, 5
+# So many rows go through the forest together.
+_TOGETHER = 1 << 15
+# The indices of the first so many in the order: who they are, beside what is expected of them.
+_FIRST = 3
+
+
+@part("curve")
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """From a query's ranking and expected errors to the expected error of each of its committees.
+
+    Extremely randomised trees (Geurts, Ernst and Wehenkel 2006) with one output for each k.
+
+    Args:
+        forest: from `layout` to D_x(k) of every k; None where too few rows taught it.
+        means: shape (K,), the mean error of each size, where there is no forest; infinite where no row could score it.
+    """
+
+    forest: Any
+    means: Float[np.ndarray, " K"] | None = None
+
+    @classmethod
+    def fit(
+        cls,
+        X: Float[np.ndarray, "n d"],
+        expected: Float[np.ndarray, "n a"],
+        orders: list[Order],
+        prefix_errors: list[Float[np.ndarray, "n K"]],
+        *,
+        random_state: int = 0,
+    ) -> "Curve":
+        """Return the curve that the rankings of several prices teach, and the errors of their committees.
+
+        A committee that cannot be scored, because a member was not asked, takes no part: its row is left out.
+        """
+        inputs = np.concatenate([_layout(in_order(expected, o), o[:, :_FIRST], expected, X) for o in orders])
+        targets = np.concatenate(prefix_errors)
+        known = np.flatnonzero(~np.isnan(targets).any(axis=1))
+        if len(known) > _MOST_ROWS:
+            known = np.random.default_rng(random_state).choice(known, _MOST_ROWS, replace=False)
+        if len(known) < _FEWEST_ROWS:
+            # Too few whole committees to learn from: their means, and never a size that no row could score.
+            scored = (~np.isnan(targets)).sum(axis=0)
+            total = np.where(np.isnan(targets), 0.0, targets).sum(axis=0)
+            return cls(None, np.divide(total, scored, out=np.full(len(total), np.inf), where=scored > 0))
+        wanted = _LEAF_OF_SHARES if np.isin(targets[known], (0.0, 1.0)).all() else _LEAF
+        # A query is there once for each price, with much the same errors: its copies are no further evidence.
+        copies = len(known) / len(X)
+        forest: Any = ExtraTreesRegressor(
+            _TREES,
+            min_samples_leaf=max(1, round(min(wanted, max(_LEAF, len(X) // 50)) * copies)),
+            max_features=max(1, min(inputs.shape[1] // 2, _MOST_TRIED)),
+            random_state=random_state,
+            n_jobs=2,
+        ).fit(inputs[known], targets[known] if targets.shape[1] > 1 else targets[known, 0])
+        # Threads add the trees up in any order, and sums of floats depend on it: one thread repeats itself.
+        return cls(forest.set_params(n_jobs=1))
+
+    def predict(
+        self, X: Float[np.ndarray, "n d"], expected: Float[np.ndarray, "n a"], order: Order
+    ) -> Float[np.ndarray, "n K"]:
+        """Return D_x(k) for every k, shape (n, K)."""
+        if self.means is not None:
+            return np.broadcast_to(self.means, (len(X), len(self.means))).copy()
+        inputs = _layout(in_order(expected, order), order[:, :_FIRST], expected, X)
+        return self.forest.predict(inputs).reshape(len(X), -1)
+
+    def of_one(self, x: Float[np.ndarray, " d"], expected: list[float], order: list[int]) -> list[float]:
+        """Return the same for one query, in plain numbers."""
+        if self.means is not None:
+            return self.means.tolist()
+        inputs = _layout([expected[j] for j in order], order[:_FIRST], expected, x)
+        return self.forest.predict(inputs[None])[0].tolist()
+
+    def to_state(self) -> State:
+        """Return the curve as a graph, or as means."""
+        if self.means is not None:
+            return State(arrays={"means": self.means})
+        return State(graphs={"curve": graph_of_forest(self.forest)})
+
+    @classmethod
+    def from_state(cls, state: State) -> "Curve":
+        """Return the curve that `to_state` wrote."""
+        if "means" in state.arrays:
+            return cls(None, state.arrays["means"])
+        return cls(TreeModel(state.graphs["curve"]))
+
+
+@part("cardinality-networks")
+@dataclass(frozen=True, eq=False)
+class CardinalityNetworks:
+    """The paper's k(x) (Algorithm 2) at the prices it was trained for.
+
+    Args:
+        fee_weights: λ, shape (p,).
+        networks: one member a price, whose scores are of k = 1, 2, ...
+    """
+
+    fee_weights: Float[np.ndarray, " p"]
+    networks: Scorer
+
+    def sizes(self, X: Float[np.ndarray, "n d"], fee_weights: Float[np.ndarray, " n"]) -> Int[np.ndarray, "n K"]:
+        """Return the scores of every k at each query's own price, shape (n, K), higher is better."""
+        rates, which = np.unique(fee_weights, return_inverse=True)
+        near = np.isclose(self.fee_weights, rates[:, None], rtol=1e-6, atol=1e-12)
+        if not near.any(axis=1).all():
+            raise InvalidInputError(
+                f"`fee_weight` must be one that k(x) was trained at ({', '.join(f'{p:g}' for p in self.fee_weights)}), "
+                f"got {rates[~near.any(axis=1)][0]:g}: fit with it, or with cardinality='curve', which answers for "
+                "every price."
+            )
+        return self.networks.scores(X)[near.argmax(axis=1)[which.reshape(-1)], np.arange(len(X))]
+
+    def to_state(self) -> State:
+        """Return the networks, and the prices they were trained for."""
+        return State(arrays={"fee_weights": self.fee_weights}).hold(networks=self.networks)
+
+    @classmethod
+    def from_state(cls, state: State) -> "CardinalityNetworks":
+        """Return the networks that `to_state` wrote."""
+        return cls(state.arrays["fee_weights"], state.read("networks"))
+
+
+@part("cardinality")
+@dataclass(frozen=True, eq=False)
+class Cardinality:
+    """How many to ask, and what the committees of every size are expected to get.
+
+    Args:
+        width: the largest committee.
+        curve: D_x(k).
+        networks: the paper's k(x), where that was trained; else D_x(k) and the fees decide.
+    """
+
+    width: int
+    curve: Curve
+    networks: CardinalityNetworks | None = None
+
+    def sizes(
+        self,
+        X: Float[np.ndarray, "n d"],
+        curve: Float[np.ndarray, "n K"],
+        paid: Float[np.ndarray, "n K"],
+        fee_weights: Float[np.ndarray, " n"],
+        most: Int[np.ndarray, " n"] | int,
+    ) -> Int[np.ndarray, " n"]:
+        """Return argmin_k D_x(k) + λ S_k over k up to `most`, ties to the smaller, shape (n,); or what networks say.
+
+        Args:
+            X: shape (n, d).
+            curve: D_x(k), from `curve`.
+            paid: S_k, the fees of the first k.
+            fee_weights: λ of each query.
+            most: the largest committee of each query.
+        """
+        if self.networks is None:
+            costs = curve + fee_weights[:, None] * paid[:, : curve.shape[1]]
+        else:
+            costs = -self.networks.sizes(X, fee_weights)
+        beyond = np.arange(costs.shape[1]) >= np.reshape(most, (-1, 1))
+        return np.where(beyond, np.inf, costs).argmin(axis=1) + 1
+
+    def sizes_at(
+        self,
+        X: Float[np.ndarray, "n d"],
+        expected: Float[np.ndarray, "n a"],
+        orders: Sequence[Order],
+        fees: Float[np.ndarray, "n a"],
+        prices: Sequence[float],
+    ) -> Int[np.ndarray, "p n"]:
+        """Return k(x) at several prices, each with the order that it gives, shape (p, n)."""
+        found: list[np.ndarray] = []
+        n, step = len(X), max(1, _TOGETHER // len(X))
+        for start in range(0, len(orders), step):
+            block, rates = orders[start : start + step], prices[start : start + step]
+            many = len(block)
+            curves = (
+                self.curve.predict(np.tile(X, (many, 1)), np.tile(expected, (many, 1)), np.concatenate(block))
+                if self.networks is None
+                else np.empty((many * n, 0))
+            )
+            for curve, order, rate in zip(np.split(curves, many), block, rates, strict=True):
+                paid = in_order(fees, order).cumsum(axis=1)
+                found.append(self.sizes(X, curve, paid, np.full(n, float(rate)), self.width))
+        return np.stack(found)
+
+    def to_state(self) -> State:
+        """Return the width, the curve, and the networks where there are any."""
+        return State(plain={"width": self.width}).hold(curve=self.curve, networks=self.networks)
+
+    @classmethod
+    def from_state(cls, state: State) -> "Cardinality":
+        """Return what `to_state` wrote."""
+        width = check.whole_number(state.plain["width"], "width", minimum=1)
+        return cls(width, state.read("curve"), state.read("networks"))
+
+
+def _layout(ranked: ArrayLike, first: ArrayLike, expected: ArrayLike, X: ArrayLike) -> np.ndarray:
+    """What the curve is learned from: expected errors in the order, who comes first, everybody's, and the features."""
+    parts: Any = [ranked, first, expected, X]
+    return np.concatenate(parts, axis=-1, dtype=np.float32)

@@ -1,0 +1,299 @@
+"""Decisions: whom to ask about each query, at what fee, with what probability, and what came of it."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int, Shaped
+
+from askwho import _validation as check
+from askwho._types import Order, Task
+from askwho.answers import Answers, Cell, column
+from askwho.data import Table, lists
+from askwho.exceptions import InvalidInputError
+from askwho.panel import Panel
+from askwho.policy._outcomes import shown
+from askwho.policy._seen import Judgement, Seen
+from askwho.selection import Selection, in_order
+
+_NEEDED = ("id", "order", "k", "fees", "expected_errors", "expected_error", "propensity", "propensities", "base_answer")
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came of decisions, query by query.
+
+    Args:
+        values: shape (n,), the verdicts; whatever stands where `decided` is false is to be ignored.
+        decided: shape (n,), whether there is one.
+        probability: shape (n,), that the verdict is right; NaN where it is a number or there is none.
+        paid: shape (n,), what was charged.
+        heard: shape (n, |A|), whose usable answers there are.
+    """
+
+    values: Shaped[np.ndarray, " n"]
+    decided: Bool[np.ndarray, " n"]
+    probability: Float[np.ndarray, " n"]
+    paid: Float[np.ndarray, " n"]
+    heard: Bool[np.ndarray, "n a"]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One query's decision.
+
+    Args:
+        id: of the query.
+        ask: whom to ask, best first; who answers for itself is left out.
+        fee: what they are expected to charge.
+        expected_error: of the committee, or of deciding now where questions are asked in turn.
+        propensity: the probability with which these were chosen: 1, unless it explores.
+        verdict: what was decided; None until there is a decision.
+        probability: that it is right; None for numbers.
+        paid: what was charged; None until answers came.
+        heard: whose usable answers there are.
+        ask_next: whom to ask in the place of those who gave none.
+    """
+
+    id: str
+    ask: tuple[str, ...]
+    fee: float
+    expected_error: float
+    propensity: float
+    verdict: Any = None
+    probability: float | None = None
+    paid: float | None = None
+    heard: tuple[str, ...] = ()
+    ask_next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """What was decided about queries: they carry all that combining the answers takes, and nothing is computed again.
+
+    Args:
+        panel: who can be asked.
+        ids: shape (n,), text: what each query is called.
+        task: what the truth is.
+        seen: the queries, with the fees that the decisions were made with.
+        order: shape (n, K), indices into the panel, best first.
+        k: shape (n,), how many of the order are asked; 0 where questions are asked in turn and it is time to decide.
+        expected_error: shape (n,), in the unit that is shown: a share, or a root.
+        propensity: shape (n,), the probability with which this very set was chosen.
+        propensities: shape (n, K), with which each of the order was chosen to be asked.
+        outcome: what came of it; None before answers came.
+    """
+
+    panel: Panel
+    ids: Shaped[np.ndarray, " n"]
+    task: Task
+    seen: Seen
+    order: Order
+    k: Int[np.ndarray, " n"]
+    expected_error: Float[np.ndarray, " n"]
+    propensity: Float[np.ndarray, " n"]
+    propensities: Float[np.ndarray, "n K"]
+    outcome: Outcome | None = None
+
+    def __len__(self) -> int:
+        return len(self.k)
+
+    def __iter__(self) -> Iterator[Decision]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, i: int) -> Decision:
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"`i` must be a query between 0 and {len(self) - 1}, got {i}.")
+        made = Decision(
+            str(self.ids[i]),
+            self.ask(i),
+            float(self.fee[i]),
+            float(self.expected_error[i]),
+            float(self.propensity[i]),
+        )
+        if self.outcome is None:
+            return made
+        known = bool(self.outcome.decided[i])
+        sure = float(self.outcome.probability[i])
+        return replace(
+            made,
+            verdict=self.outcome.values[i].item() if known else None,
+            probability=sure if known and not np.isnan(sure) else None,
+            paid=float(self.outcome.paid[i]),
+            heard=tuple(self.panel.names[j] for j in self.order[i] if self.outcome.heard[i, j])
+            or tuple(self.panel.names[j] for j in np.flatnonzero(self.outcome.heard[i])),
+            ask_next=self.ask_next(i),
+        )
+
+    @property
+    def within(self) -> Bool[np.ndarray, "n K"]:
+        """Which ranks are asked, shape (n, K)."""
+        return np.arange(self.order.shape[1]) < self.k[:, None]
+
+    @property
+    def members(self) -> Bool[np.ndarray, "n a"]:
+        """Which entities are in the committee, shape (n, |A|)."""
+        asked = np.zeros((len(self), len(self.panel)), dtype=bool)
+        np.put_along_axis(asked, self.order, self.within, axis=1)
+        return asked
+
+    @property
+    def fee(self) -> Float[np.ndarray, " n"]:
+        """What each query's committee is expected to charge, shape (n,)."""
+        return np.where(self.within, in_order(self.seen.fees, self.order), 0.0).sum(axis=1)
+
+    @property
+    def selection(self) -> Selection:
+        """The same in the paper's words: Π_k(x), ranked by what is thought and charged."""
+        if not (self.k > 0).all():
+            raise InvalidInputError("`k` must be 1 at the least for a selection: these are steps of asking in turn.")
+        fees = np.array(self.seen.fees)
+        return Selection(self.panel, np.array(self.order), np.array(self.k), np.array(self.seen.judged.ranking), fees)
+
+    def ask(self, i: int) -> tuple[str, ...]:
+        """Return whom to ask about query i, best first; who answers for itself is left out."""
+        names, own = self.panel.names, self.panel.own
+        return tuple(names[j] for j in self.order[i, : self.k[i]] if not own[j])
+
+    def ask_next(self, i: int) -> tuple[str, ...]:
+        """Return whom to ask in the place of those who gave no usable answer: the next in the order, as many."""
+        if self.outcome is None:
+            return ()
+        k = int(self.k[i])
+        missing = k - int(self.outcome.heard[i, self.order[i, :k]].sum())
+        return tuple(self.panel.names[j] for j in self.order[i, k : k + missing])
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return one row a query, as plain lists that any table library takes and `from_columns` reads back."""
+        names = np.array(self.panel.names)
+        own, within = self.panel.own[self.order], self.within
+        ordered = names[self.order]
+        expected = in_order(self.seen.expected, self.order)
+        if self.task == "regression":
+            expected = np.sqrt(np.maximum(expected, 0.0))
+        columns: dict[str, list[Any]] = {
+            "id": self.ids.tolist(),
+            "ask": [row[mask].tolist() for row, mask in zip(ordered, within & ~own, strict=True)],
+            "k": self.k.tolist(),
+            "expected_fee": self.fee.tolist(),
+            "expected_error": self.expected_error.tolist(),
+            "propensity": self.propensity.tolist(),
+            "order": ordered.tolist(),
+            "fees": in_order(self.seen.fees, self.order).tolist(),
+            "expected_errors": expected.tolist(),
+            "propensities": self.propensities.tolist(),
+            "base_answer": [None] * len(self) if self.seen.said is None else self.seen.said.tolist(),
+        }
+        if self.seen.judged.scores is not None:
+            columns["scores"] = in_order(self.seen.judged.scores, self.order).tolist()
+        if self.seen.shares is not None:
+            # Six digits tell probabilities apart, and take a third of the room.
+            columns["base_shares"] = np.round(self.seen.shares, 6).tolist()
+        return columns if self.outcome is None else columns | self.outcome_columns()
+
+    def outcome_columns(self) -> dict[str, list[Any]]:
+        """Return what came of the decisions, one row a query."""
+        outcome = self.outcome
+        if outcome is None:
+            raise InvalidInputError("`decisions` must hold what came of them: combine them with answers first.")
+        names, ranked = np.array(self.panel.names), in_order(outcome.heard, self.order)
+        return {
+            "id": self.ids.tolist(),
+            "prediction": [v if known else None for v, known in zip(outcome.values.tolist(), outcome.decided, strict=True)],
+            "probability": [None if np.isnan(p) else p for p in outcome.probability.tolist()],
+            "fee": outcome.paid.tolist(),
+            "heard": [names[row[heard]].tolist() for row, heard in zip(self.order, ranked & self.within, strict=True)],
+            "ask_next": [list(self.ask_next(i)) for i in range(len(self))],
+            "propensity": self.propensity.tolist(),
+        }
+
+    def to_json(self) -> str:
+        """Return the columns as JSON, which `from_columns` reads back after `json.loads`."""
+        return json.dumps(self.to_columns(), ensure_ascii=False, default=str)
+
+
+def read_decisions(table: Mapping[str, Any], *, panel: Panel, task: Task, classes: int, priced: bool) -> Decisions:
+    """Return the decisions that `Decisions.to_columns` wrote, without what came of them.
+
+    Args:
+        table: columns by name.
+        panel: of the policy that made them.
+        task: of that policy.
+        classes: how many classes its own base knows; 0 where it has none, or no shares.
+        priced: whether a price is baked into its ranking.
+    """
+    needed = [*_NEEDED, *(["scores"] if priced else []), *(["base_shares"] if classes else [])]
+    absent = [name for name in needed if name not in table]
+    if absent:
+        raise InvalidInputError(f"`routes` must be what `askwho route` wrote, missing: {absent}.")
+    columns: Table = {name: column(table[name], name) for name in table}
+    n, size = len(columns["k"]), len(panel)
+    order = _indices(lists(columns["order"], "order"), panel.names, n)
+    k = check.cardinalities(columns["k"], n, order.shape[1])
+
+    def ranked(name: str) -> np.ndarray:
+        cells = check.table(lists(columns[name], name), name)
+        check.same_shape(cells, name, order.shape, "one for each entity in the order")
+        return cells
+
+    errors = check.nonnegative(ranked("expected_errors"), "expected_errors")
+    expected, fees = np.ones((n, size)), np.zeros((n, size))
+    np.put_along_axis(expected, order, np.square(errors) if task == "regression" else errors, axis=1)
+    np.put_along_axis(fees, order, check.nonnegative(ranked("fees"), "fees"), axis=1)
+    scores = None
+    if priced:
+        given = ranked("scores")
+        scores = np.full((n, size), given.min())
+        np.put_along_axis(scores, order, given, axis=1)
+    said = columns["base_answer"] if any(entity.own for entity in panel.entities) else None
+    seen = Seen(
+        np.zeros((n, 0), dtype=np.float32),
+        Judgement(expected, panel.error_weights, scores),
+        fees,
+        said,
+        _shares(lists(columns["base_shares"], "base_shares"), n, classes) if classes else None,
+    )
+    ids = checked_ids(columns["id"], n)
+    error, chance = (check.numeric(columns[name], name) for name in ("expected_error", "propensity"))
+    return Decisions(panel, ids, task, seen, order, k, error, chance, ranked("propensities"))
+
+
+def checked_ids(given: Any, n: int, name: str = "id") -> Shaped[np.ndarray, " n"]:  # noqa: ANN401 - any column
+    """Return ids as text, one a query, each its own; or say what is wrong with them."""
+    values = given.tolist() if isinstance(given, np.ndarray) else list(given)
+    ids = np.array([str(value) for value in values], dtype=object)
+    if len(ids) != n:
+        raise InvalidInputError(f"`{name}` must be one for each of the {n} queries, got {len(ids)}.")
+    if any(check.missing(value) or value == "" for value in values):
+        raise InvalidInputError(f"`{name}` must not be empty: something must name each query.")
+    if len(set(ids.tolist())) < n:
+        raise InvalidInputError(f"`{name}` must name each query once, got one of them twice.")
+    return ids
+
+
+def heard_of(answers: Answers, members: Bool[np.ndarray, "n a"]) -> Answers:
+    """Return the answers of the members alone: whoever is beyond a query's committee is not heard."""
+    return Answers(answers.values, np.where(members, answers.states, np.int8(Cell.NOT_ASKED)).astype(np.int8))
+
+
+def _shares(given: list[list[Any]], n: int, classes: int) -> np.ndarray:
+    shares = check.nonnegative(check.table(given, "base_shares"), "base_shares")
+    check.same_shape(shares, "base_shares", (n, classes), "one for each class")
+    if not shares.any(axis=1).all():
+        raise InvalidInputError("`base_shares` must be above zero for some class of each row: route again.")
+    return shares
+
+
+def _indices(named: list[list[Any]], names: tuple[str, ...], n: int) -> np.ndarray:
+    place = {name: j for j, name in enumerate(names)}
+    try:
+        order = np.array([[place[name] for name in row] for row in named], dtype=np.intp)
+    except (KeyError, TypeError, ValueError):
+        raise InvalidInputError("`routes` must name entities of this policy, the same number in each row.") from None
+    if order.ndim != 2 or len(order) != n:
+        raise InvalidInputError("`routes` must have one order a row.")
+    if (np.diff(np.sort(order, axis=1), axis=1) == 0).any():
+        raise InvalidInputError("`routes` must name each entity once in a row: route again.")
+    return order

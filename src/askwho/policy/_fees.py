@@ -1,0 +1,56 @@
+"""What a query will be charged: what everybody charges, or what the features foretell where fees differ by query."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from askwho import _validation as check
+from askwho._parts import State, part
+from askwho._types import FloatTable
+from askwho.learners import Linear, cross_fit
+
+
+@part("fees")
+@dataclass(frozen=True, eq=False)
+class Fees:
+    """What everybody is expected to charge.
+
+    Args:
+        usual: shape (|A|,), what each charges in the mean.
+        model: of every entity's fee by the features, where fees differ by query; else None.
+        bounds: shape (2, |A|), the least and the most that each has charged: a query unlike all before it must not be
+            foretold a fee unlike all before.
+    """
+
+    usual: Float[np.ndarray, " a"]
+    model: Linear | None
+    bounds: Float[np.ndarray, "2 a"]
+
+    @classmethod
+    def fit(
+        cls, X: Float[np.ndarray, "n d"], charged: Float[np.ndarray, "n a"], fold: Int[np.ndarray, " n"]
+    ) -> tuple["Fees", FloatTable]:
+        """Return what is charged, and what is foretold of each row without having seen it, shape (n, |A|)."""
+        bounds = np.stack([charged.min(axis=0), charged.max(axis=0)])
+        if (charged == charged[0]).all():
+            return cls(np.array(charged[0]), None, bounds), np.broadcast_to(charged[0], charged.shape)
+        made = cls(charged.mean(axis=0), Linear().fit(X, charged), bounds)
+        return made, np.clip(cross_fit(Linear, X, charged, fold), *bounds)
+
+    def of(self, X: Float[np.ndarray, "n d"]) -> FloatTable:
+        """Return expected fees, shape (n, |A|)."""
+        if self.model is not None:
+            return np.clip(self.model.predict(X), *self.bounds)
+        return self.usual[None] if len(X) == 1 else np.broadcast_to(self.usual, (len(X), len(self.usual)))
+
+    def to_state(self) -> State:
+        """Return the fees as arrays, and their model where there is one."""
+        return State(arrays={"usual": self.usual, "bounds": self.bounds}).hold(model=self.model)
+
+    @classmethod
+    def from_state(cls, state: State) -> "Fees":
+        """Return the fees that `to_state` wrote."""
+        usual = check.table(state.arrays["usual"][None], "fees")[0]
+        check.same_shape(state.arrays["bounds"], "bounds", (2, len(usual)), "the least and the most of each")
+        return cls(usual, state.read("model"), state.arrays["bounds"])

@@ -1,0 +1,216 @@
+"""What the policy did on held-out rows, at its prices and at mixtures of neighbouring ones."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.optimize import isotonic_regression
+
+from askwho import _validation as check
+from askwho._parts import State, part
+from askwho._types import Task
+from askwho.exceptions import InvalidInputError
+
+# Between two neighbouring prices the share of the second moves in steps so small that some thousand rows cannot tell
+# them apart, even where the one spends many times the money of the other.
+_STEPS = 32
+# Means are sums of floats: a target that equals one must not miss it by the last digit.
+_ROUNDED = 1 + 1e-9
+# Targets whose settings are kept: more than a service has, and so few that a new one for each query fills no memory.
+_MOST_FOUND = 256
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How queries are decided: each at one of two neighbouring prices, by its own coin.
+
+    Args:
+        fee_weight: λ where the coin is `share` or above: of every query, where `share` is 0.
+        other: λ where the coin is below `share`.
+        share: how many are decided at `other`.
+    """
+
+    fee_weight: float
+    other: float
+    share: float
+
+
+@part("outcomes")
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What the adaptive policy did on held-out rows at each price: enough to meet a target without a refit.
+
+    Places are counted along the path of prices, from the lowest, where money is worth least, to the highest; between
+    two neighbours lie their mixtures, where there are coins.
+
+    Args:
+        prices: λ, shape (p,).
+        errors: shape (p, n), zero-one or squared; NaN where a committee cannot be scored.
+        fees: shape (p, n), what was really charged; NaN where it cannot be known.
+        sizes: shape (p, n), how many were asked.
+        groups: shape (n,), which rows belong together; None where each is alone.
+        coins: shape (n,), `Seen.coins` of each query; None where prices are not mixed.
+    """
+
+    prices: Float[np.ndarray, " p"]
+    errors: Float[np.ndarray, "p n"]
+    fees: Float[np.ndarray, "p n"]
+    sizes: Int[np.ndarray, "p n"]
+    groups: Int[np.ndarray, " n"] | None = None
+    coins: Float[np.ndarray, " n"] | None = None
+    # Settings found before, by target: finding one takes long beside deciding one query.
+    _found: dict[Any, Setting] = field(default_factory=dict[Any, Setting], init=False, repr=False)
+
+    def remembered(self, key: Any, find: Callable[[], Setting]) -> Setting:  # noqa: ANN401 - whatever names a target
+        """Return the setting of that key, found once; many threads may ask."""
+        known = self._found.get(key)
+        if known is None:
+            if len(self._found) >= _MOST_FOUND:
+                self._found.clear()
+            known = self._found[key] = find()
+        return known
+
+    @property
+    def places(self) -> int:
+        """How many places the path has."""
+        return (len(self.prices) - 1) * self._steps + 1
+
+    def mixed(self, places: Int[np.ndarray, " h"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the two prices that each place mixes, as indices, and the share of the second, each of shape (h,)."""
+        order = np.argsort(self.prices, kind="stable")
+        price, step = np.divmod(places, self._steps)
+        return order[price], order[price + (step > 0)], step / self._steps
+
+    def setting(self, place: int) -> Setting:
+        """Return how queries are decided at a place."""
+        here, there, share = self.mixed(np.array([place]))
+        return Setting(float(self.prices[here[0]]), float(self.prices[there[0]]), float(share[0]))
+
+    def at(self, table: Float[np.ndarray, "p n"], places: Int[np.ndarray, " h"]) -> Float[np.ndarray, "n h"]:
+        """Return the errors or the fees of every row at some places, shape (n, h)."""
+        here, there, share = self.mixed(places)
+        return (
+            table[here].T
+            if self.coins is None
+            else np.where(self.coins[:, None] < share, table[there].T, table[here].T)
+        )
+
+    def take(self, rows: np.ndarray) -> "Outcomes":
+        """Return what was done on some of the rows; a row may come twice."""
+        groups, coins = self.groups, self.coins
+        return Outcomes(
+            self.prices,
+            self.errors[:, rows],
+            self.fees[:, rows],
+            self.sizes[:, rows],
+            None if groups is None else groups[rows],
+            None if coins is None else coins[rows],
+        )
+
+    def validated(self, task: Task) -> list[dict[str, float]]:
+        """Return fee weight, error, mean fee and mean k at each price, over the rows that could be scored."""
+        points: list[dict[str, float]] = []
+        for price, error, fee, size in zip(self.prices, self.errors, self.fees, self.sizes, strict=True):
+            scored = ~np.isnan(error)
+            means = (fee[scored].mean(), size[scored].mean()) if scored.any() else (np.nan, np.nan)
+            points.append(
+                {
+                    "fee_weight": float(price),
+                    "error": mean_error(error, task),
+                    "mean_fee": float(means[0]),
+                    "mean_k": float(means[1]),
+                }
+            )
+        return points
+
+    def meeting(self, task: Task, *, budget: float | None, max_error: float | None) -> Setting:
+        """Return the setting at which these rows meet a mean fee, an error, or both; or say what can be had.
+
+        Along the path of prices more money is taken to buy no more errors: the errors of its places are smoothed so, by
+        isotonic regression. A budget takes the least error that it buys, an error the least fee.
+        """
+        fees, raw = self.means(task)
+        errors = np.where(np.isnan(raw), np.inf, raw)
+        known = np.flatnonzero(np.isfinite(errors))
+        smooth = np.full(len(raw), np.inf)
+        smooth[known] = isotonic_regression(errors[known]).x
+        meet = np.isfinite(smooth)
+        if max_error is not None:
+            # Met by these very rows, too.
+            reached = np.maximum(errors, smooth)
+            meet &= reached <= max_error * _ROUNDED
+            if not meet.any():
+                raise InvalidInputError(f"`max_error` must be at least {reached.min():.6g}, got {max_error}.")
+        if budget is not None:
+            dear, meet = meet, meet & (fees <= budget * _ROUNDED)
+            if not meet.any():
+                beside = "" if max_error is None else f" beside a `max_error` of {max_error:g}"
+                raise InvalidInputError(f"`budget` must be at least {fees[dear].min():.6g}{beside}, got {budget}.")
+        if max_error is None:
+            meet &= smooth <= smooth[meet].min()
+        found = np.flatnonzero(meet)
+        order = (fees[found], errors[found]) if max_error is None else (errors[found], fees[found])
+        return self.setting(int(found[np.lexsort(order)[0]]))
+
+    def means(self, task: Task) -> tuple[Float[np.ndarray, " h"], Float[np.ndarray, " h"]]:
+        """Return mean fee and error at every place, each of shape (places,), over the rows that could be scored."""
+        fees, errors = np.full(self.places, np.nan), np.full(self.places, np.nan)
+        # A price's mixtures at a time: all at once would take hundreds of times the memory of the rows.
+        for places in np.array_split(np.arange(self.places), len(self.prices)):
+            error, fee = self.at(self.errors, places), self.at(self.fees, places)
+            known = ~np.isnan(error).all(axis=0)
+            scored = ~np.isnan(error[:, known])
+            errors[places[known]] = error[:, known].mean(axis=0, where=scored)
+            fees[places[known]] = fee[:, known].mean(axis=0, where=scored)
+        return fees, np.sqrt(errors) if task == "regression" else errors
+
+    def to_state(self) -> State:
+        """Return what was done as arrays: shares of wrong answers as small numbers, the rest as it is."""
+        arrays = {"prices": self.prices, "fees": self.fees, "sizes": self.sizes.astype(np.int16)}
+        known = ~np.isnan(self.errors)
+        wrong = bool(np.isin(self.errors[known], (0.0, 1.0)).all())
+        arrays["errors"] = np.where(known, self.errors, -1.0).astype(np.int8) if wrong else self.errors
+        if self.groups is not None:
+            arrays["groups"] = self.groups.astype(np.int32)
+        if self.coins is not None:
+            arrays["coins"] = self.coins
+        return State(arrays=arrays)
+
+    @classmethod
+    def from_state(cls, state: State) -> "Outcomes":
+        """Return the outcomes that `to_state` wrote."""
+        given = state.arrays
+        errors, shape = given["errors"].astype(np.float64), given["fees"].shape
+        if given["errors"].dtype.kind == "i":
+            errors[errors < 0] = np.nan
+        for name in ("errors", "sizes"):
+            check.same_shape(given[name], name, shape, "one row for each price")
+        check.same_shape(given["prices"], "prices", shape[:1], "one for each row of fees")
+        groups = given["groups"].astype(np.intp) if "groups" in given else None
+        return cls(given["prices"], errors, given["fees"], given["sizes"].astype(np.intp), groups, given.get("coins"))
+
+    @property
+    def _steps(self) -> int:
+        return 1 if self.coins is None else _STEPS
+
+
+def mean_error(errors: Float[np.ndarray, " n"], task: Task) -> float:
+    """Return the mean of the errors that are known, in the unit that is shown: its root for regression."""
+    known = ~np.isnan(errors)
+    mean = float(errors[known].mean()) if known.any() else float("nan")
+    return shown(mean, task)
+
+
+def shown(error: float, task: Task) -> float:
+    """Return an expected or a mean error in the unit that is shown everywhere: its root for regression."""
+    return float(np.sqrt(max(error, 0.0))) if task == "regression" else error
+
+
+def grouped(groups: np.ndarray | None) -> Int[np.ndarray, " n"] | None:
+    """Return the group of each row as a number, shape (n,); None where every row is alone."""
+    if groups is None:
+        return None
+    names, group = np.unique(groups, return_inverse=True)
+    return None if len(names) == len(group) else group.reshape(-1).astype(np.intp)

@@ -1,0 +1,520 @@
+"""The policy: queries are seen once, then decided, and what comes back is combined. Frozen, all parts present."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+from numpy.typing import ArrayLike
+
+from askwho import _validation as check
+from askwho._parts import State, part
+from askwho._types import Task
+from askwho.answers import Answers, Cell
+from askwho.data import Columns, FeatureEncoder, Table, table_of
+from askwho.exceptions import InvalidInputError
+from askwho.learners import OwnBase
+from askwho.panel import Entity, Panel
+from askwho.policy._combiner import POSTERIOR, Combiner
+from askwho.policy._curve import Cardinality
+from askwho.policy._decision import Decisions, Outcome, checked_ids, heard_of, read_decisions
+from askwho.policy._explore import checked_share, explore_at_once, explore_in_turn
+from askwho.policy._judge import Judge
+from askwho.policy._outcomes import Outcomes, Setting, shown
+from askwho.policy._promises import find_setting
+from askwho.policy._reading import Came, answers_so_far, what_came
+from askwho.policy._seen import FAR, Judgement, Seen
+from askwho.policy._target import Target, checked_target
+from askwho.policy._turns import InTurn
+from askwho.policy._why import Past, Why, explain
+from askwho.selection import fees_table, in_order
+
+FEWEST_ROWS = 200
+"""With fewer rows than this nobody's habits can be told from chance."""
+_NO_TURNS = (
+    "This policy cannot ask in turn: it was fitted without answers that are classes, on fewer than "
+    f"{FEWEST_ROWS} rows, or with another committee than {POSTERIOR!r}."
+)
+_OTHER_FEES = (
+    "`budget` and `max_error` were validated at the fitted fees with everybody there: "
+    "pass `fee_weight` with other fees or fewer entities."
+)
+
+Queries = Any
+"""One dict, columns, a frame (pandas, polars, Arrow), a list of dicts; or what `Policy.see` returned."""
+
+
+@part("facts")
+@dataclass(frozen=True)
+class Facts:
+    """What was found while fitting, for people to read.
+
+    Args:
+        entity_errors: each entity's mean error in training, by its place in the panel.
+        learners: the area under the validated frontier of each learner that was tried.
+        committees: likewise of each committee.
+        base: the name of our own base, where there is one.
+    """
+
+    entity_errors: tuple[float, ...]
+    learners: Mapping[str, float] = field(default_factory=dict[str, float])
+    committees: Mapping[str, float] = field(default_factory=dict[str, float])
+    base: str | None = None
+
+    def to_state(self) -> State:
+        """Return the facts as JSON."""
+        return State(
+            plain={
+                "entity_errors": list(self.entity_errors),
+                "learners": dict(self.learners),
+                "committees": dict(self.committees),
+                "base": self.base,
+            }
+        )
+
+    @classmethod
+    def from_state(cls, state: State) -> "Facts":
+        """Return the facts that `to_state` wrote."""
+        plain = state.plain
+        errors = tuple(check.finite_number(error, "entity_errors") for error in plain["entity_errors"])
+        return cls(errors, plain["learners"], plain["committees"], plain["base"])
+
+
+@part("policy")
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """A fitted policy: queries in, decisions out. Many threads may share one.
+
+    Args:
+        columns: which column of the log was what.
+        panel: who can be asked: our own base first, where there is one, then the log's entities.
+        task: what the truth is.
+        encoder: from known columns to numbers.
+        base: our own base predictor, if it was worth having.
+        judge: what is thought of everybody before asking.
+        cardinality: how many to ask.
+        combiner: how answers are combined.
+        tried: what asking at once got and paid on held-out rows, at each price.
+        turns: asking in turn; None where it was not learned.
+        past: some past queries, to explain by.
+        facts: what was found while fitting.
+    """
+
+    columns: Columns
+    panel: Panel
+    task: Task
+    encoder: FeatureEncoder
+    base: OwnBase | None
+    judge: Judge
+    cardinality: Cardinality
+    combiner: Combiner
+    tried: Outcomes
+    turns: InTurn | None
+    past: Past
+    facts: Facts
+
+    def see(self, queries: Queries) -> Seen:
+        """Return queries as the policy sees them before asking: encoded, answered by its base and judged, all once."""
+        if isinstance(queries, Seen):
+            return queries
+        return self._see(table_of(queries, "queries"))
+
+    def _see(self, table: Table) -> Seen:
+        X = self.encoder.transform(table)
+        texts = None
+        if self.base is not None and self.base.reads == "text":
+            texts = self.encoder.texts(table)
+        return self.see_encoded(X, texts)
+
+    def see_encoded(self, X: Float[np.ndarray, "n d"], texts: Sequence[str] | None = None) -> Seen:
+        """Return the same of queries that are numbers already, shape (n, d), as the encoder gives them.
+
+        Args:
+            X: float32.
+            texts: of the queries, where the base reads them.
+        """
+        said, shares = (None, None) if self.base is None else self.base.say(X, texts)
+        return Seen(X, self.judge.judge(X), self.judge.fees.of(X), said, shares)
+
+    def decide(
+        self,
+        queries: Queries,
+        target: Target,
+        *,
+        available: Any = None,  # noqa: ANN401 - names, or masks in any form
+        fees: ArrayLike | None = None,
+        explore: float = 0.0,
+        random_state: int | np.random.Generator | None = None,
+        ids: Any = None,  # noqa: ANN401 - any column
+    ) -> Decisions:
+        """Return whom to ask about each query, all at once.
+
+        Args:
+            queries: one dict, columns, a frame, a list of dicts; or what `see` returned.
+            target: how much an error is worth, or what must be met.
+            available: who can be asked today: names, or a mask of shape (|A|,) or (n, |A|).
+            fees: what they charge today, shape (|A|,) or (n, |A|).
+            explore: the share of queries that ask somebody else, at random; with what probability is written down.
+            random_state: the seed of exploring.
+            ids: what the queries are called; the log's id column, or `id`, where there is one; else made up.
+        """
+        checked_target(target)
+        seen, ids = self._named(queries, ids)
+        seen = self._today(seen, target, fees, available)
+        rates = self._rates(seen, target, self.tried)
+        if len(seen) == 1 and available is None and target.k is None and not explore and self._plain:
+            return self._decide_one(seen, float(rates[0]), ids)
+        judged, width = seen.judged, self.cardinality.width
+        costs, most = judged.costs(seen.fees, rates[:, None]), width
+        there = None
+        if available is not None:
+            there = self._there(available, len(seen))
+            costs, most = np.where(there, costs, 2 * FAR), np.minimum(width, there.sum(axis=1))
+        order = judged.ordered(costs, width)
+        curve = self.cardinality.curve.predict(seen.X, seen.expected, order)
+        if target.k is not None:
+            k = np.full(len(seen), int(check.cardinalities(target.k, 1, int(np.min(most)))[0]))
+        else:
+            k = self.cardinality.sizes(seen.X, curve, in_order(seen.fees, order).cumsum(axis=1), rates, most)
+        ones = np.ones(order.shape)
+        chance, chances = np.ones(len(seen)), np.where(np.arange(width) < k[:, None], ones, 0.0)
+        if checked_share(explore):
+            open_ = np.broadcast_to(~self.panel.own, (len(seen), len(self.panel)))
+            found = explore_at_once(
+                order,
+                k,
+                open_=open_ if there is None else open_ & there,
+                share=explore,
+                rng=np.random.default_rng(random_state),
+            )
+            order, k, chance, chances = found.order, found.k, found.propensity, found.propensities
+            rows = np.flatnonzero(found.changed)
+            if rows.size:
+                curve[rows] = self.cardinality.curve.predict(seen.X[rows], seen.expected[rows], order[rows])
+        error = self._shown(in_order(curve, np.minimum(k, curve.shape[1])[:, None] - 1)[:, 0])
+        return Decisions(self.panel, ids, self.task, seen, order, k, error, chance, chances)
+
+    def combine(
+        self,
+        decisions: Decisions,
+        answers: Any,  # noqa: ANN401 - answers, a frame, columns, a list of dicts
+        *,
+        info: Float[np.ndarray, "n a"] | None = None,
+        by_position: bool = False,
+    ) -> Decisions:
+        """Return the same decisions, filled in: what each committee decides, how sure it is, and what was charged.
+
+        Args:
+            decisions: from `decide`, or read back.
+            answers: what came back: a table with the decisions' ids and the log's columns (or the entities' names), in
+                any order; or `Answers`, row by row.
+            info: shape (n, |A|), what came back with `Answers`; a table holds it in the log's columns.
+            by_position: whether a table without ids is matched row by row.
+        """
+        if self.columns.answers is None:
+            raise InvalidInputError(
+                "`answers` cannot be combined by this policy: it was fitted on grades, and believes the first."
+            )
+        if decisions.panel != self.panel:
+            raise InvalidInputError(f"`decisions` must be of the panel {self.panel.names}: another policy made them.")
+        came = (
+            Came(answers, info, decisions.seen.fees)
+            if isinstance(answers, Answers)
+            else what_came(self, decisions, table_of(answers, "answers"), by_position=by_position)
+        )
+        seen, members = decisions.seen, decisions.members
+        said = seen.answers(self.panel, came.answers)
+        check.same_shape(said.values, "answers", (len(seen), len(self.panel)), "one row for each decision")
+        self.check_type(said)
+        heard = heard_of(said, members)
+        committee = self.combiner.committee(self.panel, decisions.order, seen, heard)
+        verdict = self.combiner.decide(committee, decisions.k, came.info, seen)
+        asked = heard.states != Cell.NOT_ASKED
+        paid = np.where(asked, came.fees, 0.0).sum(axis=1)
+        spoke = heard.states == Cell.ANSWERED
+        return replace(
+            decisions, outcome=Outcome(verdict.values, verdict.decided, verdict.probability, paid, spoke)
+        )
+
+    def next(
+        self,
+        queries: Queries,
+        answers: Any = None,  # noqa: ANN401 - as in `combine`
+        target: Target | None = None,
+        *,
+        info: Float[np.ndarray, "n a"] | None = None,
+        available: Any = None,  # noqa: ANN401 - as in `decide`
+        fees: ArrayLike | None = None,
+        explore: float = 0.0,
+        random_state: int | np.random.Generator | None = None,
+        ids: Any = None,  # noqa: ANN401 - any column
+    ) -> Decisions:
+        """Return whom to ask next about each query, or nobody, and what is believed so far.
+
+        The same answers give the same next step: nothing is remembered between calls.
+
+        Args:
+            queries: as in `decide`.
+            answers: what came back so far, row by row with the queries: `Answers`, or a table in the log's columns;
+                where it is None, the queries' own table holds them.
+            target: any but `k`.
+            info: shape (n, |A|), what came back with `Answers`.
+            available: as in `decide`.
+            fees: as in `decide`.
+            explore: how often to ask somebody at random instead.
+            random_state: the seed of exploring.
+            ids: as in `decide`.
+        """
+        aim = checked_target(target)
+        beliefs = self.combiner.beliefs
+        if self.turns is None or beliefs is None:
+            raise InvalidInputError(_NO_TURNS)
+        if aim.k is not None:
+            raise InvalidInputError("`target` must be a price, a budget or an error to ask in turn, got `k`.")
+        table = None if isinstance(queries, Seen) else table_of(queries, "queries")
+        seen, ids = self._named(queries if table is None else table, ids)
+        seen = self._today(seen, aim, fees, available)
+        given, told = answers_so_far(self, table, answers, info, len(seen))
+        said = seen.answers(self.panel, given)
+        check.same_shape(said.values, "answers", (len(seen), len(self.panel)), "one row for each query")
+        self.check_type(said)
+        asked = said.states != Cell.NOT_ASKED
+        case = self.combiner.case(said, seen, told)
+        assert case is not None  # noqa: S101 - there are beliefs
+        there = seen.judged.covered
+        if available is not None:
+            today = self._there(available, len(seen))
+            there = today if there is None else there & today
+        case = replace(case, there=there)
+        entity, believed = self.turns.next(
+            beliefs, case, asked=asked, fees=seen.fees, fee_weights=self._rates(seen, aim, self.turns.tried)
+        )
+        chance = np.ones(len(seen))
+        if checked_share(explore):
+            open_ = ~asked & ~self.panel.own & (True if there is None else there)
+            rng = np.random.default_rng(random_state)
+            entity, chance = explore_in_turn(entity, open_=open_, share=explore, rng=rng)
+        values, sure = beliefs.decide(case, believed, said, asked)
+        known = sure > 0
+        outcome = Outcome(
+            values,
+            known,
+            np.where(known, sure.astype(np.float64), np.nan),
+            np.where(asked, seen.fees, 0.0).sum(axis=1),
+            said.states == Cell.ANSWERED,
+        )
+        goes = entity >= 0
+        return Decisions(
+            self.panel,
+            ids,
+            self.task,
+            seen,
+            np.maximum(entity, 0)[:, None],
+            goes.astype(np.intp),
+            1.0 - sure.astype(np.float64),
+            chance,
+            np.where(goes, chance, 0.0)[:, None],
+            outcome,
+        )
+
+    def explain(self, queries: Queries, target: Target, i: int = 0, **options: Any) -> Why:  # noqa: ANN401
+        """Return why query i goes to whom it goes to; the options as in `decide`."""
+        return self.why(self.decide(queries, target, **options), i)
+
+    def why(self, decisions: Decisions, i: int = 0) -> Why:
+        """Return why query i of some decisions goes to these entities, past queries like it, and what one more adds."""
+        if not -len(decisions) <= i < len(decisions):
+            raise InvalidInputError(f"`i` must be a query between 0 and {len(decisions) - 1}, got {i}.")
+        seen, order = decisions.seen, decisions.order[i][None]
+        if not seen.X.shape[1]:
+            raise InvalidInputError("`decisions` must be as `decide` returned them: those read back have no features.")
+        x, expected = seen.X[i][None], seen.expected[i][None]
+        curve = self.cardinality.curve.predict(x, expected, order)[0]
+        ranking = seen.judged.ranking[i]
+        rest = [int(j) for j in np.argsort(-ranking, kind="stable") if j not in order[0]]
+        return explain(
+            self.panel,
+            [*order[0].tolist(), *rest],
+            int(decisions.k[i]),
+            query=i % len(decisions),
+            known=x[0],
+            expected=expected[0],
+            fees=seen.fees[i],
+            committee_errors=curve,
+            past=self.past,
+            task=self.task,
+        )
+
+    def setting(self, target: Target, *, in_turn: bool = False) -> Setting:
+        """Return the setting at which held-out rows meet a budget, an error, or both; or say what can be had."""
+        if not checked_target(target).searched:
+            raise InvalidInputError("`budget` or `max_error` must be given: there is nothing to aim at.")
+        if in_turn and self.turns is None:
+            raise InvalidInputError(_NO_TURNS)
+        tried, width = self.tried, self.cardinality.width
+        if in_turn and self.turns is not None:
+            tried, width = self.turns.tried, len(self.turns.asking.bases)
+        # Nobody is asked twice: no fee is above that of the largest committee of the dearest.
+        most = float(np.sort(self.judge.fees.usual)[-width:].sum()) if width else 0.0
+        return find_setting(tried, target, task=self.task, most_fee=most)
+
+    def read(self, table: Mapping[str, Any]) -> Decisions:
+        """Return decisions of this policy that `Decisions.to_columns` wrote."""
+        classes = 0 if self.base is None or self.task == "regression" else len(self.base.classes)
+        return read_decisions(table, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
+
+    def check_type(self, answers: Answers) -> None:
+        """Raise where answers are of another type than those of the log, and so could never be right."""
+        known = "numbers" if self.task == "regression" else self.combiner.family
+        if known is not None and answers.family not in (None, known):
+            raise InvalidInputError(
+                f"`answers` must be {known}, as in the policy's log, got {answers.family}: 1 and '1' would never agree."
+            )
+
+    def to_state(self) -> State:
+        """Return the policy as its parts."""
+        plain = {"columns": self.columns.to_json(), "panel": [_entity(e) for e in self.panel.entities], "task": self.task}
+        return State(plain=plain).hold(
+            encoder=self.encoder,
+            base=self.base,
+            judge=self.judge,
+            cardinality=self.cardinality,
+            combiner=self.combiner,
+            tried=self.tried,
+            turns=self.turns,
+            past=self.past,
+            facts=self.facts,
+        )
+
+    @classmethod
+    def from_state(cls, state: State) -> "Policy":
+        """Return the policy that `to_state` wrote."""
+        plain = state.plain
+        names = ("encoder", "base", "judge", "cardinality", "combiner", "tried", "turns", "past", "facts")
+        check.one_of(plain["task"], "task", ["classification", "regression"])
+        policy = cls(
+            Columns.from_json(plain["columns"]),
+            Panel(tuple(Entity(**entity) for entity in plain["panel"])),
+            plain["task"],
+            *(state.read(name) for name in names),
+        )
+        policy.check_sound()
+        return policy
+
+    def check_sound(self) -> None:
+        """Raise where the parts do not fit, after one decision about a query of zeros."""
+        size = len(self.panel)
+        check.whole_number(self.cardinality.width, "width", minimum=1, maximum=size)
+        check.same_shape(self.judge.fees.usual, "fees", (size,), "one for each entity")
+        check.same_shape(np.array(self.facts.entity_errors), "entity_errors", (size,), "one for each entity")
+        own = any(entity.own for entity in self.panel.entities)
+        if own != (self.base is not None):
+            raise InvalidInputError("`base` must be there where the panel has one of its own, and nowhere else.")
+        with np.errstate(all="ignore"):
+            seen = self.see_encoded(self.encoder.blank(), [""])
+            self.decide(seen, Target(k=1))
+
+    def _named(self, queries: Queries, ids: Any) -> tuple[Seen, np.ndarray]:  # noqa: ANN401
+        """Queries as they are seen, and what they are called."""
+        if isinstance(queries, Seen):
+            seen = queries
+        else:
+            table = table_of(queries, "queries")
+            seen = self._see(table)
+            if ids is None:
+                ids = table.get(self.columns.id or "id")
+        if ids is None:
+            made = secrets.token_hex(6)
+            return seen, np.array([f"{made}-{i}" for i in range(len(seen))], dtype=object)
+        return seen, checked_ids(ids, len(seen))
+
+    @property
+    def _plain(self) -> bool:
+        """Whether expected errors, fees and the curve decide, and nothing else."""
+        return self.judge.by_errors_alone and self.cardinality.networks is None
+
+    def _decide_one(self, seen: Seen, rate: float, ids: np.ndarray) -> Decisions:
+        """The same decision about one query, in plain numbers: for so few of them NumPy's calls would take longest."""
+        expected, price = seen.judged.expected[0].tolist(), seen.fees[0].tolist()
+        weights = self.judge.error_weights.tolist()
+        costs = [weight * error + rate * fee for weight, error, fee in zip(weights, expected, price, strict=True)]
+        order = sorted(range(len(costs)), key=costs.__getitem__)[: self.cardinality.width]
+        curve = self.cardinality.curve.of_one(seen.X[0], expected, order)
+        paid, best, k = 0.0, np.inf, 1
+        for size, j in enumerate(order[: len(curve)], start=1):
+            paid += price[j]
+            cost = curve[size - 1] + rate * paid
+            if cost < best:
+                best, k = cost, size
+        chances = np.zeros((1, len(order)))
+        chances[0, :k] = 1.0
+        return Decisions(
+            self.panel,
+            ids,
+            self.task,
+            seen,
+            np.array([order]),
+            np.array([k]),
+            np.array([shown(curve[k - 1], self.task)]),
+            np.ones(1),
+            chances,
+        )
+
+    def _rates(self, seen: Seen, target: Target, tried: Outcomes) -> Float[np.ndarray, " n"]:
+        """The price at which each query is decided."""
+        if not target.searched:
+            return np.full(len(seen), 0.0 if target.fee_weight is None else target.fee_weight)
+        found = self.setting(target, in_turn=tried is not self.tried)
+        if not found.share:
+            return np.full(len(seen), found.fee_weight)
+        return np.where(seen.coins < found.share, found.other, found.fee_weight)
+
+    def _today(self, seen: Seen, target: Target, fees: ArrayLike | None, available: object) -> Seen:
+        """The queries at today's fees, or why this target or this policy cannot take them."""
+        if target.searched and (fees is not None or available is not None):
+            raise InvalidInputError(_OTHER_FEES)
+        if self.judge.priced and (fees is not None or (target.k is not None and target.fee_weight is not None)):
+            raise InvalidInputError(
+                f"The price is baked into the policy {self.judge.name!r}: it ranks for any `k` and any number of "
+                "entities, not at other fees. Fit again with another `fee_weight`, or use a learner of expected errors."
+            )
+        return seen if fees is None else replace(seen, fees=fees_table(fees, self.panel, len(seen)))
+
+    def _there(self, available: Any, n: int) -> Bool[np.ndarray, "n a"]:  # noqa: ANN401
+        """Who can be asked, shape (n, |A|), from names or masks; who answers without being asked always can."""
+        if isinstance(available, str | Mapping) or (
+            isinstance(available, Sequence) and all(isinstance(name, str) for name in available)
+        ):
+            named = [available] if isinstance(available, str) else list(available)
+            unknown = [name for name in named if name not in self.panel.names]
+            if unknown:
+                raise InvalidInputError(f"`available` must name entities of {list(self.panel.names)}, got {unknown}.")
+            mask = np.array([name in named for name in self.panel.names]) | self.panel.own
+        else:
+            mask = np.asarray(available, dtype=bool)
+        if mask.ndim == 1:
+            check.same_shape(mask, "available", (len(self.panel),), "one for each entity of the panel")
+            mask = np.broadcast_to(mask, (n, len(self.panel)))
+        check.same_shape(mask, "available", (n, len(self.panel)), "one for each query and entity")
+        if not mask.any(axis=1).all():
+            raise InvalidInputError("`available` must be true for somebody: there is nobody to ask.")
+        return mask
+
+    def _shown(self, errors: np.ndarray) -> np.ndarray:
+        return np.sqrt(np.maximum(errors, 0.0)) if self.task == "regression" else errors
+
+
+def _entity(entity: Entity) -> dict[str, Any]:
+    label = entity.label.item() if isinstance(entity.label, np.generic) else entity.label
+    return {
+        "name": entity.name,
+        "kind": entity.kind,
+        "error_weight": entity.error_weight,
+        "fee": entity.fee,
+        "label": label,
+        "own": entity.own,
+    }
+
+

@@ -1,0 +1,280 @@
+"""Targets with a promise: settings whose mean fee or error is shown, on held-out rows, to be within a target.
+
+Learn then test (Angelopoulos, Bates, Candès, Jordan and Lei 2021): settings are tested one after the other along the
+path of prices, from the end where the target is easiest, until the first that fails. A setting that breaks the target
+is reached only by passing the test of the first that does, which happens with probability 1 − confidence at the most:
+so everything before the failure may be used, and no test pays for the others.
+
+What is assumed: rows, or groups where there are any, are drawn independently from what the queries to come are drawn
+from; and no loss is above its bound, which for squared errors only the rows can tell.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy.special import bdtr, ndtri
+
+from askwho._types import Task
+from askwho.exceptions import InvalidInputError
+from askwho.policy._outcomes import Outcomes, Setting
+from askwho.policy._target import Target
+
+# Bets are set anew so many times at the most; more of them win nothing.
+_BETS = 500
+# Aim a little past the goal: the bets hedge in steps, and land beside it.
+_MARGIN = 1.05
+# Never stake all: one row must not end the game.
+_MOST_STAKE = 0.99
+# Places are tested together, as many as fit into so many cells.
+_CELLS, _AT_A_TIME = 1 << 20, 128
+_HALVINGS = 24
+
+
+def shown_within(
+    losses: Float[np.ndarray, "n h"],
+    targets: Float[np.ndarray, " h"],
+    bounds: Float[np.ndarray, " h"],
+    *,
+    level: float,
+    groups: np.ndarray | None = None,
+) -> Bool[np.ndarray, " h"]:
+    """Return which means are shown to be within their targets, shape (h,).
+
+    A mean above its target is shown to be within it with probability `level` at the most, for any number of rows.
+
+    Losses that are all 0 or 1 take the exact binomial tail. Others are bet upon (Waudby-Smith and Ramdas 2024): a
+    capital, part of which is staked on the next loss being below the target, comes to 1/level times itself with
+    probability `level` at the most, if the mean is not below. Stakes are free as long as they are set before the row is
+    seen. Ours hedge a payment of 1/level where the sum of the rows ends in its lower tail and of nothing elsewhere: in
+    the normal limit the goal is reached just where the usual one-sided test rejects, and no loss within its bound,
+    however skewed, reaches it more often than `level`. They depend on the capital, the rows left and the variance so
+    far, as those of Voráček and Orabona (2025), which aim at the same goal by its logarithm.
+
+    Outcomes of one group are not independent: a group is one bet, on the sum of its rows, so that the mean is over rows
+    while chance is over groups. Its bound is that of as many rows as the largest group has.
+
+    Args:
+        losses: shape (n, h), zero or above; NaN where unknown, which is left out.
+        targets: shape (h,).
+        bounds: shape (h,), the largest that losses can be.
+        level: the chance to be wrong.
+        groups: shape (n,), numbers of groups from 0; None where each row is alone.
+    """
+    known = ~np.isnan(losses)
+    # What no loss exceeds needs no test.
+    trivial = targets >= bounds
+    if groups is None and bool((bounds == 1.0).all()) and bool(np.isin(losses[known], (0.0, 1.0)).all()):
+        wrong, n = np.where(known, losses, 0.0).sum(axis=0), known.sum(axis=0)
+        return trivial | (bdtr(wrong, n, np.minimum(targets, 1.0)) <= level)
+    gains = np.where(known, targets - losses, 0.0)
+    if groups is not None:
+        gains, known = _summed(gains, groups) / np.bincount(groups).max(), _summed(known, groups) > 0
+    # Logs are often sorted: by date, by task, by label.
+    order = np.random.default_rng(0).permutation(len(gains))
+    room = np.where(trivial, 1.0, bounds - targets)
+    reached = _goal_reached(gains[order], known[order], targets * room, _MOST_STAKE / room, level)
+    # A goal that was reached on the way stays reached; but nobody believes rows that miss the target themselves.
+    return trivial | (reached & (gains.sum(axis=0) >= 0))
+
+
+def _summed(table: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    order = np.argsort(groups, kind="stable")
+    _, starts = np.unique(groups[order], return_index=True)
+    return np.add.reduceat(table[order].astype(np.float64), starts, axis=0)
+
+
+def _goal_reached(
+    gains: np.ndarray, known: np.ndarray, spread: np.ndarray, most: np.ndarray, level: float
+) -> np.ndarray:
+    """Bet along the rows; `spread` is the variance of one row to begin with, `most` the largest stake, each (h,)."""
+    starts = np.linspace(0, len(gains), min(_BETS, len(gains)), endpoint=False).astype(np.intp)
+    squares = np.add.reduceat(np.square(gains), starts, axis=0)
+    counts = np.add.reduceat(known.astype(np.float64), starts, axis=0)
+    left = np.maximum(counts[::-1].cumsum(axis=0)[::-1], 1.0)
+    seen = np.ones(gains.shape[1])
+    # In parts of the goal. The payment's fair price is Φ(d), d deviations of the sum to come from its lower tail: from
+    # the price comes d, and from d how fast the price moves with the sum, which is what to stake.
+    capital = np.full(gains.shape[1], level / _MARGIN)
+    for i, rows in enumerate(np.split(gains, starts[1:])):
+        density = np.exp(-0.5 * np.square(ndtri(capital))) / np.sqrt(2 * np.pi)
+        deviation = np.sqrt(np.maximum(spread / seen * left[i], 1e-300))
+        stake = np.minimum(density / (capital * deviation), most)
+        capital = np.maximum(capital * np.prod(1.0 + stake * rows, axis=0), 1e-300)
+        # At the goal the game is over: a whole payment stakes nothing.
+        capital[capital >= 1.0 / _MARGIN] = 1.0
+        spread, seen = spread + squares[i], seen + counts[i]
+    return capital == 1.0
+
+
+def find_setting(outcomes: Outcomes, target: Target, *, task: Task, most_fee: float) -> Setting:
+    """Return the setting at which held-out rows meet a mean fee, an error, or both; or say what can be had.
+
+    So that a budget between two stored prices is spent, the setting may mix them: a query's features toss its coin, and
+    it is decided at the one price or the other, always at the same. The mixture itself is what was tried.
+
+    With `confidence` it is a promise: with that probability over the rows of `outcomes`, queries drawn from what these
+    were drawn from cost at most `budget` in the mean, and err at most `max_error`; both at once, where both are given.
+    This holds for any number of rows, if they are independent, or their groups where there are any, and if nothing to
+    come is far beyond what was recorded: no group or fee that differs by query above the largest, no squared error
+    above twice the largest at that setting.
+
+    It is exact for the policy whose rows they are: the one that `calibrate` returns. The rows that `fit` leaves are of
+    policies fitted on a fold less each, which err a little more and are otherwise the same.
+
+    Args:
+        outcomes: what was done on held-out rows.
+        target: a budget, an error, or both.
+        task: what the truth is.
+        most_fee: the largest fee that a query can have.
+    """
+
+    def find() -> Setting:
+        if target.confidence is None:
+            return outcomes.meeting(task, budget=target.budget, max_error=target.max_error)
+        promises = Promises(outcomes, most_fee=most_fee, squared=task == "regression")
+        return promises.choose(budget=target.budget, max_error=target.max_error, confidence=target.confidence)
+
+    return outcomes.remembered(target, find)
+
+
+class Promises:
+    """Which places on a path of prices keep a mean fee, a mean error, or both, with a stated confidence.
+
+    Args:
+        rows: what the policy did on held-out rows.
+        most_fee: the largest fee that a query can have; a larger one in the rows takes its place.
+        squared: whether errors are squared, and targets roots of their means. Nothing but the rows says where squared
+            errors end: none is taken to be above twice the largest at the same place. Others end at 1, if these do.
+    """
+
+    def __init__(self, rows: Outcomes, *, most_fee: float, squared: bool) -> None:
+        self.rows = rows
+        self.squared = squared
+        largest = np.where(np.isnan(rows.errors), 0.0, rows.errors).max(axis=1)
+        here, there, _ = rows.mixed(np.arange(rows.places))
+        ends = not squared and largest.max() <= 1.0
+        worst = np.ones(rows.places) if ends else 2 * np.maximum(largest[here], largest[there])
+        dearest = float(np.max(rows.fees, initial=most_fee, where=~np.isnan(rows.fees)))
+        self._fees = _Losses(rows, rows.fees, np.full(rows.places, dearest))
+        self._errors = _Losses(rows, rows.errors, worst)
+
+    def choose(self, *, budget: float | None, max_error: float | None, confidence: float) -> Setting:
+        """Return the setting that keeps what is asked for, or say what could be kept.
+
+        A budget buys the least error, an error is bought at the least fee; of both the least fee.
+
+        Args:
+            budget: the mean fee to stay within.
+            max_error: the error to stay within.
+            confidence: how sure to be of it; of both at once, where both are given.
+        """
+        level = (1.0 - confidence) / (1 if budget is None or max_error is None else 2)
+        kept = np.ones(self.rows.places, dtype=bool)
+        if max_error is not None:
+            kept &= self._of_error(max_error, level)
+            if not kept.any():
+                raise self._refused("max_error", max_error, self._least_error(max_error, level), confidence)
+        if budget is not None:
+            wanted, kept = kept, kept & self._of_fee(budget, level)
+            if not kept.any():
+                beside = "" if max_error is None else f" beside a `max_error` of {max_error:g}"
+                raise self._refused("budget", budget, self._least_fee(budget, level, wanted), confidence, beside)
+        return self.rows.setting(self._best(np.flatnonzero(kept), by_error=max_error is None))
+
+    def _of_fee(self, budget: float, level: float) -> np.ndarray:
+        """Which places keep a budget: from the highest price down."""
+        return self._fees.passed(np.arange(self.rows.places)[::-1], budget, level)
+
+    def _of_error(self, max_error: float, level: float) -> np.ndarray:
+        """Which places keep an error: from the lowest price up."""
+        return self._errors.passed(np.arange(self.rows.places), max_error**2 if self.squared else max_error, level)
+
+    def _best(self, places: np.ndarray, *, by_error: bool) -> int:
+        """The best of some places, in the mean over coins: which side a few rows fell on is no merit."""
+        error, fee = self._errors.means(places), self._fees.means(places)
+        return int(places[np.lexsort((fee, error) if by_error else (error, fee))[0]])
+
+    def _least_error(self, max_error: float, level: float) -> float:
+        """The least error that can be promised."""
+        least = self._errors.least(np.array([0]), level)
+        root = float(np.sqrt(least)) if self.squared else least
+        return _workable(max(root, max_error), lambda target: bool(self._of_error(target, level).any()))
+
+    def _least_fee(self, budget: float, level: float, wanted: np.ndarray) -> float:
+        """The least budget that can be promised together with one of the wanted places."""
+        least = self._fees.least(np.arange(np.flatnonzero(wanted)[-1], self.rows.places), level)
+        return _workable(max(least, budget), lambda target: bool((self._of_fee(target, level) & wanted).any()))
+
+    def _refused(self, name: str, got: float, least: float, confidence: float, beside: str = "") -> InvalidInputError:
+        groups = self.rows.groups
+        n = f"{self.rows.fees.shape[1]} rows" if groups is None else f"{len(np.unique(groups))} groups of rows"
+        return InvalidInputError(
+            f"`{name}` must be at least {least:.6g}{beside} for confidence {confidence:g}, got {got:g}: "
+            f"{n} cannot promise less. Ask for less confidence, or calibrate on more rows."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Losses:
+    """Fees or errors along the path: their tests and their means.
+
+    Args:
+        rows: what the policy did on held-out rows.
+        table: shape (p, n), of them.
+        bounds: shape (places,), the largest at each place.
+    """
+
+    rows: Outcomes
+    table: Float[np.ndarray, "p n"]
+    bounds: Float[np.ndarray, " places"]
+
+    def shown(self, places: np.ndarray, targets: np.ndarray, level: float) -> np.ndarray:
+        """Which of some places are shown to be within their targets."""
+        losses = self.rows.at(self.table, places)
+        return shown_within(losses, targets, self.bounds[places], level=level, groups=self.rows.groups)
+
+    def passed(self, path: np.ndarray, target: float, level: float) -> np.ndarray:
+        """Which places come before the first of a path that fails."""
+        passed = np.zeros(len(path), dtype=bool)
+        for places in self._some(path):
+            shown = self.shown(places, np.full(len(places), target), level)
+            passed[places] = np.logical_and.accumulate(shown)
+            if not shown.all():
+                break
+        return passed
+
+    def least(self, path: np.ndarray, level: float) -> float:
+        """The least target that every place of a path keeps, by halving."""
+        return max(self._least(places, level) for places in self._some(path))
+
+    def _least(self, places: np.ndarray, level: float) -> float:
+        low, high = np.zeros(len(places)), self.bounds[places]
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            shown = self.shown(places, middle, level)
+            low, high = np.where(shown, low, middle), np.where(shown, middle, high)
+        return float(high.max())
+
+    def _some(self, path: np.ndarray) -> list[np.ndarray]:
+        count = min(_AT_A_TIME, max(8, _CELLS // self.table.shape[1]))
+        return np.split(path, range(count, len(path), count))
+
+    def means(self, places: np.ndarray) -> np.ndarray:
+        """The mean at each of some places, shape (h,), whatever the coins say; huge where nothing is known."""
+        known = ~np.isnan(self.table)
+        total = np.where(known, self.table, 0.0).sum(axis=1)
+        mean = np.divide(total, known.sum(axis=1), out=np.full(len(total), 1e300), where=known.any(axis=1))
+        here, there, share = self.rows.mixed(places)
+        return (1 - share) * mean[here] + share * mean[there]
+
+
+def _workable(target: float, works: Callable[[float], bool]) -> float:
+    """The first number from a target upwards, in six digits, that works; the largest loss always does."""
+    while True:
+        digits = 10.0 ** (5 - np.floor(np.log10(max(target, 1e-300))))
+        target = float(f"{np.ceil(target * digits) / digits:.6g}")
+        if works(target):
+            return target
+        target *= 1.01

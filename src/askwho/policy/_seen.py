@@ -1,0 +1,145 @@
+"""What is seen of queries before anybody is asked: computed once, and passed on."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int, Shaped
+
+from askwho._splitmix import mixed, uniform
+from askwho._types import Order
+from askwho.answers import Answers, Cell
+from askwho.panel import Panel
+from askwho.policy._overlap import by_marginal_gain
+
+FAR = 1e9
+"""Finite, so that scores stay numbers; far above any cost, so that the absent come last."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What is thought of each entity for each query.
+
+    Args:
+        expected: expected errors, shape (n, |A|).
+        error_weights: α, what an error of each entity weighs, shape (|A|,).
+        scores: shape (n, |A|), higher asked earlier, where a price is baked into the ranking; else None.
+        overlap: shape (|A|, |A|), how much entities repeat each other, where that counts; else None.
+        covered: shape (n, |A|), whom the log knows on such queries; None where everybody.
+    """
+
+    expected: Float[np.ndarray, "n a"]
+    error_weights: Float[np.ndarray, " a"]
+    scores: Float[np.ndarray, "n a"] | None = None
+    overlap: Float[np.ndarray, "a a"] | None = None
+    covered: Bool[np.ndarray, "n a"] | None = None
+
+    def costs(
+        self, fees: Float[np.ndarray, "n a"], price: float | Float[np.ndarray, "n 1"]
+    ) -> Float[np.ndarray, "n a"]:
+        """Return what ranks the entities, lower first, shape (n, |A|); who is not known there comes last."""
+        costs = self.error_weights * self.expected + price * fees if self.scores is None else -self.scores
+        return costs if self.covered is None else np.where(self.covered, costs, costs + FAR)
+
+    def rows(self, chosen: Int[np.ndarray, " m"]) -> "Judgement":
+        """Return the judgement of some of the queries."""
+        scores = None if self.scores is None else self.scores[chosen]
+        covered = None if self.covered is None else self.covered[chosen]
+        return Judgement(self.expected[chosen], self.error_weights, scores, self.overlap, covered)
+
+    def order(self, fees: Float[np.ndarray, "n a"], price: float, width: int) -> Order:
+        """Return whom to ask, best first, shape (n, width)."""
+        return self.ordered(self.costs(fees, price), width)
+
+    def ordered(self, costs: Float[np.ndarray, "n a"], width: int) -> Order:
+        """Return the order that costs give, shape (n, width): by what each adds, where entities repeat each other."""
+        if self.overlap is None:
+            return costs.argsort(axis=1, kind="stable")[:, :width]
+        # A mere copy comes after the worst of the others.
+        worth = np.broadcast_to((self.error_weights * self.expected).max(axis=1, keepdims=True), costs.shape)
+        return by_marginal_gain(costs, worth, self.overlap, width)
+
+    @property
+    def ranking(self) -> Float[np.ndarray, "n a"]:
+        """Scores that rank by what is thought alone, whatever anybody charges, shape (n, |A|)."""
+        return -self.expected if self.scores is None else self.scores
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Queries as the policy sees them before anybody is asked.
+
+    Args:
+        X: shape (n, d), encoded; without columns where decisions were read back from a table.
+        judged: what is thought of each entity.
+        fees: shape (n, |A|), what each is expected to charge.
+        said: shape (n,), what our own base answers; None where there is none.
+        shares: shape (n, T), its probabilities of the classes; None where it has none.
+    """
+
+    X: Float32[np.ndarray, "n d"]
+    judged: Judgement
+    fees: Float[np.ndarray, "n a"]
+    said: Shaped[np.ndarray, " n"] | None = None
+    shares: Float[np.ndarray, "n t"] | None = None
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @property
+    def expected(self) -> Float[np.ndarray, "n a"]:
+        """Expected errors, shape (n, |A|)."""
+        return self.judged.expected
+
+    @property
+    def coins(self) -> Float[np.ndarray, " n"]:
+        """A number in [0, 1) for each query, shape (n,): see `coins_of`."""
+        return coins_of(self.X)
+
+    def with_scores(self, scores: Float[np.ndarray, "n a"]) -> "Seen":
+        """Return the same queries, ranked by somebody else's scores, shape (n, |A|), higher asked earlier."""
+        return replace(self, judged=replace(self.judged, scores=scores, overlap=None, covered=None))
+
+    def answers(self, panel: Panel, given: Answers | None = None) -> Answers:
+        """Return what is known to be said, shape (n, |A|): what the panel answers for itself, and what was given.
+
+        Args:
+            panel: who can be asked.
+            given: of the whole panel, or of those alone who do not answer for themselves.
+        """
+        n, size = len(self), len(panel)
+        if given is not None and not panel.own.any():
+            return given
+        whole = given is not None and given.values.shape[1] == size
+        inside = np.arange(size) if whole else np.flatnonzero(~panel.own)
+        columns: dict[int, np.ndarray] = {}
+        states = np.full((n, size), Cell.NOT_ASKED, dtype=np.int8)
+        if given is not None:
+            states[:, inside] = given.states
+            columns = {int(j): given.values[:, i] for i, j in enumerate(inside)}
+        for j in np.flatnonzero(panel.own):
+            entity = panel.entities[j]
+            states[:, j] = Cell.NO_ANSWER if entity.kind == "reject" else Cell.ANSWERED
+            columns[int(j)] = np.full(n, entity.label if entity.kind == "label" else 0.0)
+            if entity.kind == "base":
+                assert self.said is not None  # noqa: S101 - who has a base of its own hears it whenever it sees
+                columns[int(j)] = self.said
+        answered = (states == Cell.ANSWERED).any(axis=0)
+        kinds = [values.dtype for j, values in columns.items() if answered[j]]
+        values = np.zeros((n, size), dtype=np.result_type(*kinds) if kinds else np.float64)
+        for j, cells in columns.items():
+            if answered[j]:
+                values[:, j] = cells
+        return Answers(values, states)
+
+
+def coins_of(X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+    """Return a number in [0, 1) for each query, shape (n,): uniform over queries, and always the same for the same one.
+
+    It is a hash of the features. So a mixture of two prices is a fixed rule, alone or in company, today or tomorrow;
+    queries with the same features fall on the same side.
+    """
+    # Adding zero turns -0.0 into 0.0: equal features must have equal bits.
+    bits = (X.astype(np.float32) + np.float32(0)).view(np.uint32).astype(np.uint64)
+    factors = mixed(np.arange(1, X.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
+    return uniform(mixed(bits @ factors))
+

@@ -1,0 +1,67 @@
+"""Asking in turn: the rule, what it did on held-out rows, and the next question of a query."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int
+
+from askwho._parts import State, part
+from askwho.beliefs import NEVER, Asking, Beliefs, Case
+from askwho.policy._outcomes import Outcomes
+
+
+@part("turns")
+@dataclass(frozen=True, eq=False)
+class InTurn:
+    """How questions are asked one after another.
+
+    Args:
+        asking: the rule.
+        tried: what it did on held-out rows, at each price.
+    """
+
+    asking: Asking
+    tried: Outcomes
+
+    def next(
+        self,
+        beliefs: Beliefs,
+        case: Case,
+        *,
+        asked: Bool[np.ndarray, "n a"],
+        fees: Float[np.ndarray, "n a"],
+        fee_weights: Float[np.ndarray, " n"],
+    ) -> tuple[Int[np.ndarray, " n"], Float32[np.ndarray, "n c"]]:
+        """Return whom to ask next, −1 where it is time to decide, shape (n,), and what is believed so far, (n, C).
+
+        Stateless: the same answers give the same next step.
+        """
+        asking = self.asking
+        small, price = case.only(asking.entities), fees[:, asking.entities]
+        entity = np.full(len(case), -1)
+        inside = asked[:, asking.entities]
+        count = inside.sum(axis=1)
+        nobody = np.logical_not(np.any(asked & ~beliefs.evidence.silent, axis=1))
+        heard = asking.pool.hear_all(small, inside)
+        for level, rate in _alike(count, fee_weights) if len(asking.entities) else ():
+            rows = np.flatnonzero((count == level) & (fee_weights == rate))
+            change, _ = asking.changes(small, heard.some(rows), price[rows], rate)
+            best = change.argmin(axis=1)
+            least = change[np.arange(len(rows)), best]
+            go = (least < 0) | (np.take(nobody, rows) & (not asking.free_start) & (least < NEVER))
+            entity[rows[go]] = asking.entities[best[go]]
+        return entity, asking.believe(beliefs.pool, case, asked)
+
+    def to_state(self) -> State:
+        """Return the rule, and what it did."""
+        return State().hold(asking=self.asking, tried=self.tried)
+
+    @classmethod
+    def from_state(cls, state: State) -> "InTurn":
+        """Return what `to_state` wrote."""
+        return cls(state.read("asking"), state.read("tried"))
+
+
+def _alike(count: Int[np.ndarray, " n"], rates: Float[np.ndarray, " n"]) -> list[tuple[int, float]]:
+    """Every pair of a number asked so far and a price that some query has."""
+    return sorted(set(zip(count.tolist(), rates.tolist(), strict=True)))

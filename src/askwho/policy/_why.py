@@ -1,0 +1,193 @@
+"""Why a query goes to these entities: what was expected, what it costs, and how they did on queries like it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from askwho._parts import State, part, pick
+from askwho._types import Task
+from askwho.panel import Panel
+from askwho.policy._outcomes import shown
+
+# Past queries kept to explain by: enough that some are near, few enough for a small artefact.
+_MOST_ROWS = 2000
+# Over so many queries a mean error is good to a tenth.
+_NEAREST = 20
+_PAST = ("features", "centre", "scale", "errors", "rows")  # the arrays of `Past`, in the order of its fields
+
+
+@part("past")
+@dataclass(frozen=True, eq=False)
+class Past:
+    """Some past queries, kept so that a decision can be explained by those like it.
+
+    Args:
+        features: shape (m, d), scaled.
+        centre: shape (d,).
+        scale: shape (d,).
+        errors: shape (m, |A|), NaN where not asked.
+        rows: shape (m,), which rows of the log they were.
+    """
+
+    features: Float[np.ndarray, "m d"]
+    centre: Float[np.ndarray, " d"]
+    scale: Float[np.ndarray, " d"]
+    errors: Float[np.ndarray, "m a"]
+    rows: Int[np.ndarray, " m"]
+
+    @classmethod
+    def of(cls, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"], *, random_state: int) -> "Past":
+        """Return some of the log's queries, drawn at random where there are many."""
+        rows = np.arange(len(X))
+        if len(rows) > _MOST_ROWS:
+            rows = np.sort(np.random.default_rng(random_state).choice(len(X), _MOST_ROWS, replace=False))
+        centre, scale = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+        scale = np.where(scale > 0, scale, 1.0).astype(np.float32)
+        return cls(
+            ((X[rows] - centre) / scale).astype(np.float32),
+            centre.astype(np.float32),
+            scale,
+            errors[rows].astype(np.float32),
+            rows,
+        )
+
+    def nearest(self, query: Float[np.ndarray, " d"]) -> Int[np.ndarray, " k"]:
+        """Return the past queries most like one, nearest first, as indices, shape (k,)."""
+        away = np.square(self.features - (query - self.centre) / self.scale).sum(axis=1)
+        return np.argsort(away, kind="stable")[:_NEAREST]
+
+    def to_state(self) -> State:
+        """Return the past queries as arrays."""
+        return State(arrays={name: getattr(self, name) for name in _PAST})
+
+    @classmethod
+    def from_state(cls, state: State) -> "Past":
+        """Return the past queries that `to_state` wrote."""
+        return cls(*pick(state.arrays, *_PAST))
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One entity in an explanation.
+
+    Args:
+        rank: from 1, in the order of asking.
+        name: of the entity.
+        asked: whether it is among the chosen.
+        expected_error: before asking.
+        fee: what it is expected to charge.
+        nearby_error: its mean error on the past queries most like this one; None where it was asked about none of them.
+        nearby: on how many of them it was asked.
+        committee_error: what the committee down to this rank is expected to get; None past the largest committee.
+    """
+
+    rank: int
+    name: str
+    asked: bool
+    expected_error: float
+    fee: float
+    nearby_error: float | None
+    nearby: int
+    committee_error: float | None
+
+
+@dataclass(frozen=True)
+class Why:
+    """Why a query goes to these entities, everybody in the order of asking.
+
+    Args:
+        query: which one.
+        reasons: one an entity.
+        neighbours: rows of the log most like it, nearest first.
+    """
+
+    query: int
+    reasons: tuple[Reason, ...]
+    neighbours: tuple[int, ...]
+
+    @property
+    def chosen(self) -> tuple[Reason, ...]:
+        """Those who are asked."""
+        return tuple(reason for reason in self.reasons if reason.asked)
+
+    @property
+    def one_more(self) -> Reason | None:
+        """Who would be asked next; None where nobody is left."""
+        k = len(self.chosen)
+        return self.reasons[k] if k < len(self.reasons) and self.reasons[k].committee_error is not None else None
+
+    @property
+    def gain_of_one_more(self) -> float | None:
+        """How much lower the committee's expected error would be with one more; None where nobody is left."""
+        now, then = self.chosen[-1].committee_error, None if self.one_more is None else self.one_more.committee_error
+        return None if now is None or then is None else now - then
+
+    def __str__(self) -> str:
+        fee = sum(reason.fee for reason in self.chosen)
+        expected = self.chosen[-1].committee_error
+        sure = "" if expected is None else f", expected error {expected:.3f}"
+        lines = [f"query {self.query}: ask {len(self.chosen)} for {fee:g}{sure}"]
+        width = max(len(reason.name) for reason in self.reasons)
+        for reason in self.reasons:
+            near = "-" if reason.nearby_error is None else f"{reason.nearby_error:.3f} of {reason.nearby}"
+            together = "" if reason.committee_error is None else f"  committee {reason.committee_error:.3f}"
+            lines.append(
+                f"  {'ask ' if reason.asked else 'skip'} {reason.rank:>3}. {reason.name:<{width}}  "
+                f"expected error {reason.expected_error:.3f}  nearby {near}  fee {reason.fee:g}{together}"
+            )
+        if self.one_more is not None and self.gain_of_one_more is not None:
+            change = "lower" if self.gain_of_one_more >= 0 else "raise"
+            lines.append(
+                f"  one more ({self.one_more.name}, {self.one_more.fee:g}) would {change} the expected error by "
+                f"{abs(self.gain_of_one_more):.4f}"
+            )
+        if self.neighbours:
+            lines.append(f"  most like rows {', '.join(map(str, self.neighbours[:5]))} of the log")
+        return "\n".join(lines)
+
+
+def explain(
+    panel: Panel,
+    order: list[int],
+    k: int,
+    *,
+    query: int,
+    known: Float[np.ndarray, " d"],
+    expected: Float[np.ndarray, " a"],
+    fees: Float[np.ndarray, " a"],
+    committee_errors: Float[np.ndarray, " K"],
+    past: Past,
+    task: Task,
+) -> Why:
+    """Return why a query goes to the first k of an order.
+
+    Args:
+        panel: who can be asked.
+        order: everybody, best first.
+        k: how many are asked.
+        query: which query it is called.
+        known: shape (d,), its features.
+        expected: shape (|A|,), expected errors, squared for regression, as everything here until it is shown.
+        fees: shape (|A|,), expected.
+        committee_errors: shape (K,), what the first 1, 2, ... are expected to get together.
+        past: queries to compare with.
+        task: what the truth is.
+    """
+    near = past.nearest(known)
+    reasons: list[Reason] = []
+    for r, j in enumerate(order):
+        seen = past.errors[near, j][~np.isnan(past.errors[near, j])]
+        reasons.append(
+            Reason(
+                rank=r + 1,
+                name=panel.names[j],
+                asked=r < k,
+                expected_error=shown(float(expected[j]), task),
+                fee=float(fees[j]),
+                nearby_error=shown(float(seen.mean()), task) if seen.size else None,
+                nearby=int(seen.size),
+                committee_error=shown(float(committee_errors[r]), task) if r < len(committee_errors) else None,
+            )
+        )
+    return Why(query, tuple(reasons), tuple(int(row) for row in past.rows[near]))

@@ -1,0 +1,239 @@
+"""A policy, or its parts, on logged rows: who would be asked, at what fee, with what error. One way, for fit and after."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from askwho._types import FloatTable, Order
+from askwho.aggregation import Combine
+from askwho.answers import Answers, Cell
+from askwho.beliefs import Asking, Beliefs, Case, in_turn
+from askwho.data import Log
+from askwho.exceptions import InvalidInputError
+from askwho.frontier import Frontier, area, stated_budgets
+from askwho.metrics import prefix_errors
+from askwho.policy import Cardinality, Combiner, Outcomes, Policy, Seen, mean_error
+from askwho.selection import in_order
+
+# Prices at which rankings are compared: the area under their hull moves little with more.
+_PRICES_TO_COMPARE = 9
+# Budgets that the area is a mean over.
+_BUDGETS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Taken:
+    """What asking in turn came to at one price, query by query.
+
+    Args:
+        errors: shape (n,); NaN where somebody was to be asked whose answer the log does not have.
+        fees: shape (n,), what was charged; NaN likewise.
+        order: shape (n, depth), who was asked, −1 after the last.
+    """
+
+    errors: Float[np.ndarray, " n"]
+    fees: Float[np.ndarray, " n"]
+    order: Int[np.ndarray, "n d"]
+
+    @property
+    def sizes(self) -> Int[np.ndarray, " n"]:
+        """How many were asked, shape (n,)."""
+        return (self.order >= 0).sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """Logged rows as they are seen before asking, with what everybody said of them.
+
+    Args:
+        log: of the whole panel: our own base's answers are in it.
+        seen: the queries; out of fold while a policy is fitted.
+        combiner: how answers are combined.
+        case: what was answered, as beliefs take it; None where there are none.
+    """
+
+    log: Log
+    seen: Seen
+    combiner: Combiner
+    case: Case | None = None
+
+    @classmethod
+    def of(cls, policy: Policy, log: Log, *, scores: FloatTable | None = None) -> "Replay":
+        """Return a log as a fitted policy sees it.
+
+        Args:
+            policy: fitted on other rows.
+            log: of the entities that do not answer for themselves.
+            scores: shape (n, |A|), somebody else's, to rank by in place of the policy's.
+        """
+        seen = policy.see(log.known)
+        if scores is not None:
+            seen = seen.with_scores(scores)
+        whole = joined(policy, log, seen)
+        case = None
+        if whole.answers is not None:
+            policy.check_type(whole.answers)
+            case = policy.combiner.case(whole.answers, seen, whole.info)
+        if case is not None:
+            case = replace(case, there=seen.judged.covered)
+        return cls(whole, seen, policy.combiner, case)
+
+    def rows(self, chosen: Int[np.ndarray, " m"]) -> "Replay":
+        """Return some of the rows."""
+        seen = self.seen
+        part = Seen(
+            seen.X[chosen],
+            seen.judged.rows(chosen),
+            seen.fees[chosen],
+            None if seen.said is None else seen.said[chosen],
+            None if seen.shares is None else seen.shares[chosen],
+        )
+        case = None if self.case is None else self.case.rows(chosen)
+        return Replay(self.log.rows(chosen), part, self.combiner, case)
+
+    @property
+    def asked(self) -> Bool[np.ndarray, "n a"]:
+        """Whose answers the log has, or knows to be unusable, shape (n, |A|)."""
+        answers = self.log.answers
+        return self.log.asked if answers is None else answers.states != Cell.NOT_ASKED
+
+    @cached_property
+    def budgets(self) -> Float[np.ndarray, " b"]:
+        """Budgets to compare rankings at."""
+        log = self.log
+        known = ~np.isnan(log.errors)
+        mean = np.divide(
+            np.where(known, log.errors, 0.0).sum(axis=0),
+            known.sum(axis=0),
+            out=np.full(len(log.panel), np.inf),
+            where=known.any(axis=0),
+        )
+        return stated_budgets(log.panel.fees, float(log.panel.fees[mean.argmin()]), _BUDGETS)
+
+    def order(self, price: float, width: int) -> Order:
+        """Return whom to ask at a price, best first, shape (n, width)."""
+        return self.seen.judged.order(self.seen.fees, price, width)
+
+    def paid(self, order: Order) -> Float[np.ndarray, "n K"]:
+        """Return what the first k really charged, shape (n, K)."""
+        return np.cumsum(in_order(self.log.fees, order), axis=1)
+
+    def errors(self, order: Order, rule: str | Combine | None = None) -> Float[np.ndarray, "n K"]:
+        """Return the errors of committees of every k, shape (n, K); of grades the first entity's own.
+
+        Args:
+            order: who is in them, best first.
+            rule: how they decide; as the combiner does, unless said.
+        """
+        log = self.log
+        if log.answers is None or log.truth is None or (rule is None and self.combiner.rule is None):
+            return in_order(log.errors, order)[:, :1]
+        members = self.combiner.committee(log.panel, order, self.seen, log.answers)
+        error = "zero-one" if log.task == "classification" else "squared"
+        return prefix_errors(
+            members, log.truth, combine=lambda each: self.combiner.prefixes(each, self.case, rule), error=error
+        )
+
+    def area(self, width: int, rule: str | Combine | None = None) -> float:
+        """Return the area under the hull of all fixed k at a handful of prices."""
+        fees: list[float] = []
+        errors: list[float] = []
+        for price in self.prices(_PRICES_TO_COMPARE) if self.seen.judged.scores is None else (0.0,):
+            order = self.order(float(price), width)
+            per_k, paid = self.errors(order, rule), self.paid(order)
+            for k in range(per_k.shape[1]):
+                scored = ~np.isnan(per_k[:, k])
+                if scored.any():
+                    fees.append(float(paid[scored, k].mean()))
+                    errors.append(mean_error(per_k[:, k], self.log.task))
+        return area(Frontier.of(fees, errors), self.budgets)
+
+    def prices(self, count: int) -> Float[np.ndarray, " p"]:
+        """Return prices to learn at, or to compare at, shape (count,)."""
+        return price_grid(self.log.panel.fees, self.seen.expected, count)
+
+    def orders(self, prices: Sequence[float], width: int) -> list[Order]:
+        """Return the order at each price; a ranking that no price moves is the same at all of them."""
+        distinct = prices if self.seen.judged.scores is None else prices[:1]
+        orders = [self.order(float(price), width) for price in distinct]
+        return orders if len(orders) == len(prices) else orders * len(prices)
+
+    def at_once(self, cardinality: Cardinality, prices: Float[np.ndarray, " p"]) -> Outcomes:
+        """Return what asking k(x) at once gets, pays and asks at each price."""
+        orders = self.orders(prices.tolist(), cardinality.width)
+        sizes = cardinality.sizes_at(self.seen.X, self.seen.expected, orders, self.seen.fees, prices.tolist())
+        done = [self.outcome(order, self.errors(order), size) for order, size in zip(orders, sizes, strict=True)]
+        got, paid = (np.stack(each) for each in zip(*done, strict=True))
+        return self.outcomes(prices, got, paid, sizes)
+
+    def outcome(
+        self, order: Order, errors: Float[np.ndarray, "n K"], sizes: Int[np.ndarray, " n"]
+    ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        """Return what committees of these sizes got and were charged, each (n,); `errors` are of every size."""
+        last = sizes[:, None] - 1
+        return in_order(errors, last)[:, 0], in_order(self.paid(order), last)[:, 0]
+
+    def outcomes(
+        self,
+        prices: Float[np.ndarray, " p"],
+        got: Float[np.ndarray, "p n"],
+        paid: Float[np.ndarray, "p n"],
+        sizes: Int[np.ndarray, "p n"],
+    ) -> Outcomes:
+        """Return outcomes with the groups and coins of these rows."""
+        names, group = np.unique(self.log.groups, return_inverse=True)
+        groups = None if len(names) == len(group) else group.reshape(-1).astype(np.intp)
+        return Outcomes(prices, got, paid, sizes, groups, self.seen.coins)
+
+    def in_turn(self, asking: Asking, price: float) -> Taken:
+        """Return what asking in turn comes to at a price."""
+        beliefs, case, answers, truth = self.believed()
+        asked = self.asked
+        turns = in_turn(asking, case, fees=self.seen.fees, fee_weight=price, asked=asked)
+        decided, sure = beliefs.decide(case, turns.believed, answers, turns.members(asked.shape[1]))
+        errors = np.where(turns.known, ((decided != truth) | (sure == 0)).astype(np.float64), np.nan)
+        # What would have been paid beyond an answer that the log does not have is not known either.
+        return Taken(errors, np.where(turns.known, turns.paid(self.log.fees), np.nan), turns.order)
+
+    def taken(self, asking: Asking, prices: Float[np.ndarray, " p"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what asking in turn got, paid and asked at each price, each (p, n)."""
+        done = [self.in_turn(asking, float(price)) for price in prices]
+        return (
+            np.stack([each.errors for each in done]),
+            np.stack([each.fees for each in done]),
+            np.stack([each.sizes for each in done]),
+        )
+
+    def believed(self) -> tuple[Beliefs, Case, Answers, np.ndarray]:
+        """Return what asking in turn needs of these rows, or say that it cannot be had."""
+        if self.combiner.beliefs is None or self.case is None or self.log.answers is None or self.log.truth is None:
+            raise InvalidInputError("`log` must hold answers that are classes, and the policy beliefs, to ask in turn.")
+        return self.combiner.beliefs, self.case, self.log.answers, self.log.truth
+
+
+def joined(policy: Policy, log: Log, seen: Seen) -> Log:
+    """Return a log of the whole panel, in which whoever answers for itself has answered."""
+    outside = tuple(entity.name for entity, own in zip(policy.panel.entities, policy.panel.own, strict=True) if not own)
+    if log.panel.names == policy.panel.names:
+        return log
+    if log.panel.names != outside:
+        raise InvalidInputError(
+            f"`log` must have the entities of the policy, {list(outside)}, got {list(log.panel.names)}."
+        )
+    return log.behind(policy.panel, seen.answers(policy.panel, log.answers))
+
+
+def price_grid(
+    fees: Float[np.ndarray, " a"], expected: Float[np.ndarray, "..."], count: int = 31
+) -> Float[np.ndarray, " p"]:
+    """Return prices λ from 0 to where money alone decides, shape (count,); errors of any shape tell their spread."""
+    paid = fees[fees > 0]
+    if not paid.size:
+        return np.zeros(1)
+    spread = float(np.quantile(expected, 0.95) - np.quantile(expected, 0.05)) or 1.0
+    # A fee under a hundredth of the largest is as good as free: no price need tell it from nothing.
+    cheap = paid[paid >= paid.max() / 100].min()
+    return np.concatenate([[0.0], np.geomspace(0.003 * spread / paid.max(), 2.0 * spread / cheap, count - 1)])

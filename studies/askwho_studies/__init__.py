@@ -1,0 +1,5 @@
+"""Studies that come out of one command: the paper's experiments, and the benchmark on real logs."""
+
+from askwho_studies._command import run
+
+__all__ = ["run"]

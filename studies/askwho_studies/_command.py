@@ -1,0 +1,59 @@
+"""What `askwho reproduce` runs."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from askwho._validation import one_of
+from askwho.exceptions import InvalidInputError
+from askwho_studies.logs import run_logs
+from askwho_studies.paper import EXPERIMENTS
+
+SEEDS = 3
+"""Splits of a log where nobody says how many: those of the recorded results."""
+QUICK_ROWS = 1000
+"""Rows of a log in a quick run: few, and every rival can still be fitted on them."""
+
+
+def run(
+    name: str,
+    *,
+    data: Path | None,
+    out: Path,
+    only: str | None = None,
+    seeds: int | None = None,
+    quick: bool = False,
+    workers: int = 2,
+    progress: Callable[[str], None],
+) -> None:
+    """Run a study and write its JSON, its tables and its figure into `out`.
+
+    Args:
+        name: `logs`, an experiment of the paper, or `all` of them.
+        data: where the data lies; None is told what to set.
+        out: a folder, made where it is not there.
+        only: some of the logs, separated by commas.
+        seeds: how many splits; None takes the study's own number.
+        quick: a little of everything, to see that it runs.
+        workers: how many logs or seeds at a time.
+        progress: called with a line of text as the study goes on.
+    """
+    one_of(name, "name", ["logs", *EXPERIMENTS, "all"])
+    if data is None:
+        raise InvalidInputError("`data` must say where the data lies, got nothing: set ASKWHO_DATA or --data.")
+    if name != "logs":
+        for each in EXPERIMENTS if name == "all" else [name]:
+            EXPERIMENTS[each](data, out=out, seeds=seeds, quick=quick, workers=workers, progress=progress)
+        return
+    if not (data / "logs").is_dir():
+        raise InvalidInputError(f"`data` must hold a folder of logs, got {str(data)!r}: set ASKWHO_DATA or --data.")
+    out.mkdir(parents=True, exist_ok=True)
+    run_logs(
+        data,
+        names=only.split(",") if only else None,
+        seeds=range(1) if quick else range(seeds or SEEDS),
+        rows=QUICK_ROWS if quick else None,
+        out=out,
+        workers=workers,
+        progress=progress,
+    )
+    progress(f"logs.json, logs.md and logs.png in {out}")

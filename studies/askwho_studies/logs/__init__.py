@@ -1,0 +1,24 @@
+"""The benchmark on real logs: askwho beside plain rivals, tuned on the same rows and judged at the same money."""
+
+from askwho_studies.logs._committees import SkippedError
+from askwho_studies.logs._compare import Bootstrap, Priced, Tally, at_budgets, at_budgets_blind, compare
+from askwho_studies.logs._rivals import METHODS, NEEDS_TRUTH, Method
+from askwho_studies.logs._split import Split, load_log, log_names
+from askwho_studies.logs._study import run_logs
+
+__all__ = [
+    "METHODS",
+    "NEEDS_TRUTH",
+    "Bootstrap",
+    "Method",
+    "Priced",
+    "SkippedError",
+    "Split",
+    "Tally",
+    "at_budgets",
+    "at_budgets_blind",
+    "compare",
+    "load_log",
+    "log_names",
+    "run_logs",
+]

@@ -1,0 +1,237 @@
+"""The benchmark on real logs: every method on every log, at the same money, with intervals."""
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from askwho.data import Log
+from askwho.evaluation import Point
+from askwho.frontier import area, stated_budgets
+from askwho.learners import folds
+from askwho_studies._provenance import provenance
+from askwho_studies.logs._committees import SkippedError, best_single
+from askwho_studies.logs._compare import Bootstrap, Priced, Tally, at_budgets, at_budgets_blind, compare
+from askwho_studies.logs._report import write
+from askwho_studies.logs._rivals import METHODS, NEEDS_TRUTH, Method
+from askwho_studies.logs._split import Split, load_log, log_names
+
+Progress = Callable[[str], None]
+OURS = ("askwho", "askwho (no base)")
+
+
+@dataclass
+class Measured:
+    """One method on one log, over the seeds: its settings, or why there are none."""
+
+    points: list[list[Point]] = field(default_factory=list[list[Point]])
+    seconds: float = 0.0
+    skipped: str | None = None
+
+
+def run_logs(
+    data: Path,
+    *,
+    names: Sequence[str] | None = None,
+    seeds: Sequence[int] = (0, 1, 2),
+    out: Path | None = None,
+    rows: int | None = None,
+    methods: Mapping[str, Method] | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Return what every method gets and pays on every log, and how askwho stands against each.
+
+    Args:
+        data: the folder that holds `logs/<name>.parquet` and `logs/<name>.json`.
+        names: which logs; all, unless said.
+        seeds: one 60/40 split by group each.
+        out: where to write `logs.json`, `logs.md` and `logs.png`, after every log; nothing is written unless said.
+        rows: so many rows of each log, drawn at random, for a quick run.
+        methods: by name; all of `METHODS`, unless said.
+        workers: how many logs are studied at a time, each in a process of its own; the largest begin.
+        progress: called with a line of text as the study goes on.
+    """
+    say = progress or (lambda _: None)
+    chosen = list(names or log_names(data))
+    study: dict[str, Any] = {"seeds": list(seeds), "rows": rows, "provenance": provenance(), "logs": {}}
+    jobs = [(data, name, list(seeds), rows, dict(METHODS if methods is None else methods)) for name in chosen]
+    found: dict[str, dict[str, Any]] = {}
+    for name, log in _one_by_one(jobs, say) if workers == 1 else _side_by_side(jobs[::-1], workers, say):
+        found[name] = log
+        study["logs"] = {each: found[each] for each in chosen if each in found}
+        say(f"{name}: {log['seconds']} s in all")
+        if out is not None:
+            write(study, out)
+    return study
+
+
+Job = tuple[Path, str, list[int], int | None, dict[str, Method]]
+"""One log to study: the folder of the data, its name, the seeds, how many rows, and the methods."""
+
+
+def _one_by_one(jobs: Sequence[Job], say: Progress) -> Iterator[tuple[str, dict[str, Any]]]:
+    for job in jobs:
+        yield job[1], _study(job, say)
+
+
+def _side_by_side(jobs: Sequence[Job], workers: int, say: Progress) -> Iterator[tuple[str, dict[str, Any]]]:
+    context = multiprocessing.get_context("spawn")
+    with context.Manager() as manager, ProcessPoolExecutor(workers, mp_context=context) as pool:
+        lines = manager.Queue()
+        running: dict[Future[dict[str, Any]], str] = {pool.submit(_alone, job, lines.put): job[1] for job in jobs}
+        while running:
+            done, _ = wait(running, timeout=1, return_when="FIRST_COMPLETED")
+            try:
+                while True:
+                    say(lines.get_nowait())
+            except Empty:
+                pass
+            for each in done:
+                yield running.pop(each), each.result()
+
+
+def _alone(job: Job, say: Progress) -> dict[str, Any]:
+    # Beside another process the threads of small matrix products only wait for each other.
+    with threadpool_limits(1, "blas"):
+        return _study(job, say)
+
+
+def _study(job: Job, say: Progress) -> dict[str, Any]:
+    data, name, seeds, rows, methods = job
+    start = time.perf_counter()
+    log = study_log(load_log(data, name, rows=rows), seeds, methods, lambda line: say(f"{name}: {line}"))
+    return log | {"seconds": round(time.perf_counter() - start, 1)}
+
+
+def study_log(log: Log, seeds: Sequence[int], methods: Mapping[str, Method], say: Progress) -> dict[str, Any]:
+    """Return one log's part of the study."""
+    measured = {name: Measured() for name in methods}
+    splits: list[Split] = []
+    for seed in seeds:
+        split = Split.of(log, seed)
+        splits.append(split)
+        for name, method in methods.items():
+            _measure(measured[name], method, split)
+            say(f"seed {seed}: {name}: {measured[name].skipped or f'{measured[name].seconds:.1f} s so far'}")
+    known = {name: each for name, each in measured.items() if each.skipped is None}
+    fees = [_fee(split) for split in splits]
+    budgets = [stated_budgets(split.price, float(split.price[split.best])) for split in splits]
+    bootstrap = Bootstrap.of([split.test.groups for split in splits])
+    fallback = [best_single(split)[0] for split in splits]
+    priced = {
+        name: [Priced.of(points, fallback=single) for points, single in zip(each.points, fallback, strict=True)]
+        for name, each in known.items()
+    }
+    seen = {name: [at_budgets(*pair) for pair in zip(priced[name], budgets, strict=True)] for name in known}
+    halves = [folds(split.test.groups, 2, random_state=split.seed) == 0 for split in splits]
+    blind = {
+        name: [at_budgets_blind(*four) for four in zip(each.points, fallback, budgets, halves, strict=True)]
+        for name, each in known.items()
+    }
+    # What to beat at the best single entity's fee is that entity, in the same unit as everything else.
+    singles = [float(Priced.of([point]).means[1][0]) for point in fallback]
+    pairs = [(ours, rival) for ours in OURS if ours in known for rival in known if rival not in (ours, *NEEDS_TRUTH)]
+    return {
+        "task": log.task,
+        "n": len(log),
+        "entities": len(log.panel),
+        "best_single": {
+            "name": [log.panel.names[split.best] for split in splits],
+            "fee": _round(np.mean(fees)),
+            "error": _round(np.mean([_shown(single, log.task) for single in singles])),
+        },
+        "budgets": [_round(b) for b in np.mean([b / fee for b, fee in zip(budgets, fees, strict=True)], axis=0)],
+        "methods": {
+            name: _summary(priced[name], fees, singles, budgets, log.task)
+            | {"seconds": round(known[name].seconds, 1), "needs_truth": name in NEEDS_TRUTH}
+            for name in known
+        },
+        "skipped": {name: each.skipped for name, each in measured.items() if each.skipped is not None},
+        "against": {
+            ours: {
+                rival: _plain(compare(seen[ours], seen[rival], bootstrap))
+                | {"blind": _counts(compare(blind[ours], blind[rival], bootstrap))}
+                for first, rival in pairs
+                if first == ours
+            }
+            for ours in OURS
+            if ours in known
+        },
+    }
+
+
+def _measure(measured: Measured, method: Method, split: Split) -> None:
+    if measured.skipped is not None:
+        return
+    start = time.perf_counter()
+    try:
+        measured.points.append(method(split))
+    except SkippedError as reason:
+        measured.skipped = f"skipped: {reason}"
+    measured.seconds += time.perf_counter() - start
+
+
+def _summary(
+    priced: Sequence[Priced], fees: Sequence[float], singles: Sequence[float], budgets: Sequence[np.ndarray], task: str
+) -> dict[str, Any]:
+    """The figures of one method, means over seeds; None where a seed does not reach what is asked."""
+    match = [each.frontier.fee_for(single) / fee for each, fee, single in zip(priced, fees, singles, strict=True)]
+    at_fee = [_shown(each.frontier.error_at(fee * (1 + 1e-9)), task) for each, fee in zip(priced, fees, strict=True)]
+    last = [_shown(float(each.frontier.errors[-1]), task) for each in priced]
+    areas = [_shown(area(each.frontier, budget), task) for each, budget in zip(priced, budgets, strict=True)]
+    settings = [np.column_stack(each.means) for each in priced]
+    return {
+        "fee_to_match": _round(np.mean(match)),
+        "error_at_best_single_fee": _round(np.mean(at_fee)),
+        "best_error": _round(np.mean(last)),
+        "best_error_fee": _round(
+            np.mean([each.frontier.fees[-1] / fee for each, fee in zip(priced, fees, strict=True)])
+        ),
+        "area": _round(np.mean(areas)),
+        "scored_share": _round(np.mean([np.mean(~np.isnan(each.errors)) for each in priced])),
+        "settings": int(np.mean([each.errors.shape[1] for each in priced])),
+        "hulls": [
+            [
+                [_round(x / fee), _round(_shown(y, task))]
+                for x, y in zip(each.frontier.fees, each.frontier.errors, strict=True)
+            ]
+            for each, fee in zip(priced, fees, strict=True)
+        ],
+        "points_of_first_seed": [[_round(x / fees[0]), _round(_shown(y, task))] for x, y in settings[0]],
+    }
+
+
+def _plain(tally: Tally) -> dict[str, Any]:
+    rows = [None if row is None else [_round(value, 5) for value in row] for row in tally.rows]
+    return _counts(tally) | {"differences": rows}
+
+
+def _counts(tally: Tally) -> dict[str, int]:
+    return {
+        "wins": int(tally.wins),
+        "ties": int(tally.ties),
+        "losses": int(tally.losses),
+        "not_reached": tally.not_reached,
+        "missed": tally.missed,
+    }
+
+
+def _fee(split: Split) -> float:
+    """The best single entity's mean fee on the test rows, the unit of money; 1 where it is free."""
+    return float(split.test.fees[:, split.best].mean()) or 1.0
+
+
+def _shown(error: float, task: str) -> float:
+    return float(np.sqrt(error)) if task == "regression" else error
+
+
+def _round(value: Any, digits: int = 4) -> float | None:  # noqa: ANN401 - any NumPy number
+    return None if np.isnan(value) else float(f"{float(value):.{digits}g}")

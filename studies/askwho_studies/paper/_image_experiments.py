@@ -1,0 +1,131 @@
+"""The image experiments as settings: the data, who can be asked, and the arms to compare."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from askwho.engine import Training
+from askwho_studies.paper._pools import FEES_OF_FIVE, FEES_OF_SIX
+
+Pool = Literal["specialists", "base and specialists", "digit specialists", "small networks", "people"]
+LEARN_ROWS, CHOOSE_ROWS = 4000, 2000
+"""Training images held out from every policy: k(x) and the best weights are learned from the first, settings chosen by
+the second."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One policy of an experiment.
+
+    Args:
+        shift: M of the surrogate's weights; `"sum"` is the paper's.
+        depth: of the residual network: 4 is the paper's.
+        width: channels of its first block.
+        moved: whether images are mirrored and moved while training; the paper says nothing of it.
+        epochs: how long; the experiment's own unless said.
+        rates: learning rates to choose from by the held-out loss of the first seed; the experiment's own unless said.
+    """
+
+    shift: Literal["max", "sum"] = "max"
+    depth: int = 4
+    width: int = 64
+    moved: bool = False
+    epochs: int | None = None
+    rates: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One of the paper's image experiments.
+
+    Args:
+        name: of the command and the files.
+        data: the image set.
+        one_stage: whether labels are entities, or a base is.
+        pool: who the experts are.
+        fees: of the experts.
+        training: of the policy, as printed.
+        cardinality: training of k(x), as printed.
+        arms: by name.
+    """
+
+    name: str
+    data: str
+    one_stage: bool
+    pool: Pool
+    fees: tuple[float, ...]
+    training: Training
+    cardinality: Training
+    arms: Mapping[str, Arm] = field(default_factory=dict[str, Arm])
+
+    def quick(self) -> "Experiment":
+        """Return the experiment with one narrow arm of few epochs: that everything runs, not what comes out."""
+        training = replace(self.training, epochs=4, batch=128, rate=2e-3, compiled=False)
+        return replace(self, training=training, arms={"shift max": Arm(width=16)})
+
+
+_RATES = (3e-4, 1e-3, 3e-3)
+_SHIFTS = {"shift max": Arm("max"), "shift sum": Arm("sum")}
+_BEST_RATES = {f"shift {shift}, best rate": Arm(shift, rates=_RATES) for shift in ("max", "sum")}
+_LONG = Training(epochs=200, batch=2048, rate=1e-3, compiled=True)
+_HEAD = Training(epochs=10, batch=128, rate=1e-3, weight_decay=1e-5)
+
+_PEOPLE = Experiment(
+    "cifar10-people",
+    "cifar10",
+    one_stage=True,
+    pool="people",
+    fees=FEES_OF_FIVE[:3],
+    training=replace(_LONG, epochs=60),
+    cardinality=_HEAD,
+    arms={"one stage": Arm(moved=True)},
+)
+
+EXPERIMENTS = {
+    experiment.name: experiment
+    for experiment in (
+        Experiment(
+            "cifar10",
+            "cifar10",
+            one_stage=True,
+            pool="specialists",
+            fees=FEES_OF_SIX,
+            training=replace(_LONG, schedule="constant"),
+            cardinality=_HEAD,
+            arms={**_SHIFTS, **_BEST_RATES, "ResNet-10, shift max": Arm("max", depth=10, moved=True, epochs=60)},
+        ),
+        Experiment(
+            "svhn-one-stage",
+            "svhn",
+            one_stage=True,
+            pool="digit specialists",
+            fees=FEES_OF_SIX,
+            training=replace(_LONG, schedule="constant"),
+            cardinality=_HEAD,
+            arms=_SHIFTS,
+        ),
+        Experiment(
+            "svhn",
+            "svhn",
+            one_stage=False,
+            pool="small networks",
+            fees=FEES_OF_FIVE,
+            training=Training(epochs=50, batch=256, rate=1e-2, compiled=True),
+            cardinality=replace(_HEAD, batch=256),
+            arms={**_SHIFTS, "ResNet-10, shift max": Arm("max", depth=10, rates=_RATES)},
+        ),
+        Experiment(
+            "cifar100",
+            "cifar100",
+            one_stage=False,
+            pool="base and specialists",
+            fees=FEES_OF_FIVE,
+            training=_LONG,
+            cardinality=replace(_HEAD, epochs=15),
+            arms={**_SHIFTS, **_BEST_RATES},
+        ),
+        _PEOPLE,
+        replace(_PEOPLE, name="cifar10-people-two-stage", one_stage=False, arms={"two stages": Arm(moved=True)}),
+    )
+}
+"""By name. The schedule is a cosine where the paper says so, and constant where it names none."""

@@ -1,0 +1,310 @@
+"""An image experiment up to its policies' scores, kept in files so that a run goes on where it stopped."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from askwho.answers import Answers
+from askwho.costs import augmented_costs
+from askwho.engine import Training
+from askwho.learners import each_fold, folds, log_shares
+from askwho.panel import Panel
+from askwho_studies.paper._image_experiments import CHOOSE_ROWS, LEARN_ROWS, Arm, Experiment
+from askwho_studies.paper._images import Images
+from askwho_studies.paper._pools import SVHN_CLASSES, annotators, known_classes, specialists
+from askwho_studies.paper._scored import Part, Scored
+
+Progress = Callable[[str], None]
+
+# Trained experts learn from this share of the training images; policies never do: answers there are too good.
+_EXPERT_SHARE = 0.5
+_SMALL_CNN_WIDTH = 5
+_SMALL_CNNS = 24
+PAPER_SVHN = (63.51, 55.53, 61.56, 62.60, 66.66, 64.26)
+"""The paper's accuracies of the six small networks."""
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Which images are for what.
+
+    Args:
+        experts: to train experts, where they are trained.
+        policy: to learn the policy from.
+        learn: to choose its best weights, and to learn k(x) from.
+        choose: to choose k and λ by.
+        test: for the figures.
+    """
+
+    experts: Int[np.ndarray, " e"]
+    policy: Int[np.ndarray, " p"]
+    learn: Int[np.ndarray, " l"]
+    choose: Int[np.ndarray, " c"]
+    test: Int[np.ndarray, " t"]
+
+
+def split(experiment: Experiment, images: Images, seed: int) -> Split:
+    """Return a seed's split of the training images; with people, who labelled no test image, a fifth of them tests."""
+    shuffled = np.random.default_rng(seed).permutation(images.train)
+    test = images.test
+    if experiment.pool == "people":
+        test, shuffled = shuffled[: len(shuffled) // 5], shuffled[len(shuffled) // 5 :]
+    trained = experiment.pool in ("digit specialists", "small networks")
+    cut = int(_EXPERT_SHARE * len(shuffled)) if trained else 0
+    experts, rest = shuffled[:cut], shuffled[cut:]
+    learn, choose = min(LEARN_ROWS, len(rest) // 6), min(CHOOSE_ROWS, len(rest) // 12)
+    return Split(experts, rest[learn + choose :], rest[:learn], rest[learn : learn + choose], test)
+
+
+def panel_of(experiment: Experiment, images: Images) -> Panel:
+    """Return who can be asked."""
+    experts = {f"expert-{j}": fee for j, fee in enumerate(experiment.fees, start=1)}
+    return Panel.one_stage(list(range(images.n_classes)), experts) if experiment.one_stage else Panel.two_stage(experts)
+
+
+def said_by(
+    experiment: Experiment, images: Images, rows: Split, seed: int, data: Path, *, quick: bool, device: str | None
+) -> Int[np.ndarray, "n j"]:
+    """Return what the base, where there is one, and the experts say of every image, shape (n, J)."""
+    if experiment.pool == "people":
+        people = annotators(data)[: images.n_train]
+        said = np.concatenate([people, np.zeros((len(images.rows) - len(people), 3), dtype=np.int64)])
+    elif experiment.pool in ("specialists", "base and specialists"):
+        share = 5 if images.n_classes == 10 else 55
+        known = known_classes(len(experiment.fees), share, images.n_classes)
+        said = specialists(images.labels, known, images.n_classes, random_state=seed)
+    else:
+        return (_digit_specialists if experiment.one_stage else _small_networks)(images, rows, seed, quick, device)
+    return said if experiment.one_stage else np.column_stack([_base(images, rows, seed, quick, device), said])
+
+
+def scored(
+    experiment: Experiment,
+    arm: str,
+    images: Images,
+    seed: int,
+    *,
+    data: Path,
+    cache: Path,
+    features: Float[np.ndarray, "n e"] | None,
+    quick: bool = False,
+    device: str | None = None,
+    progress: Progress | None = None,
+) -> Scored:
+    """Return one seed of one arm, its policy trained, or its scores read from the cache.
+
+    Args:
+        experiment: which.
+        arm: a name in its arms.
+        images: all of them.
+        seed: of split, experts, weights and batches.
+        data: the data folder.
+        cache: a folder; scores and answers are kept there.
+        features: shape (n, e), what k(x) is learned from; the policy's own scores unless said.
+        quick: whether networks other than the policy are to be quick, too.
+        device: by itself unless said.
+        progress: called with a line of text now and then.
+    """
+    rows = split(experiment, images, seed)
+    panel = panel_of(experiment, images)
+    asked = f"{experiment.name}, {experiment.pool}, {len(images.rows)} images, quick: {quick}"
+    said = kept(
+        cache / f"answers-{seed}.npz",
+        asked,
+        lambda: {"said": said_by(experiment, images, rows, seed, data, quick=quick, device=device).astype(np.uint8)},
+    )["said"].astype(np.int64)
+    answers = Answers.from_table(said, panel)
+    errors = (answers.values != images.labels[:, None]).astype(np.float64)
+    settings = experiment.arms[arm]
+    training = _training(experiment, settings)
+    if settings.rates:
+        training = replace(training, rate=_best_rate(experiment, settings, images, rows, panel, errors, cache, device))
+        if training.rate == experiment.training.rate:
+            # The printed rate is the best: its own arm is this one.
+            arm = next((n for n, a in experiment.arms.items() if a == replace(settings, rates=())), arm)
+    found = kept(
+        cache / f"{arm.replace(' ', '-').replace(',', '')}-{seed}.npz",
+        f"{asked}; {replace(settings, rates=())}; {training}",
+        lambda: _scores(settings, training, images, rows, panel, errors, seed, device, progress),
+    )
+    if progress is not None:
+        progress(f"{experiment.name}, {arm}, seed {seed}: policy's held-out loss {float(found['held']):.4f}")
+    parts: dict[str, Part] = {}
+    for name in ("learn", "choose", "test"):
+        index, scores = getattr(rows, name), log_shares(found[name])
+        heard = Answers(answers.values[index], answers.states[index])
+        known = scores if features is None else features[index]
+        parts[name] = Part(known.astype(np.float32), scores, heard, images.labels[index], errors[index])
+    return Scored(panel, "classification", learn=parts["learn"], choose=parts["choose"], test=parts["test"])
+
+
+def trained_on(cache: Path) -> list[str]:
+    """Return the processors that the kept policies were trained on."""
+    found: set[str] = set()
+    for path in cache.glob("*.npz"):
+        with np.load(path, allow_pickle=False) as stored:
+            if "trained_on" in stored.files:
+                found.add(str(stored["trained_on"]))
+    return sorted(found)
+
+
+def _training(experiment: Experiment, arm: Arm) -> Training:
+    return experiment.training if arm.epochs is None else replace(experiment.training, epochs=arm.epochs)
+
+
+def _best_rate(
+    experiment: Experiment,
+    arm: Arm,
+    images: Images,
+    rows: Split,
+    panel: Panel,
+    errors: np.ndarray,
+    cache: Path,
+    device: str | None,
+) -> float:
+    """The rate with the least held-out loss, tried for a third of the epochs with the first seed met."""
+    training = _training(experiment, arm)
+
+    def tried() -> dict[str, np.ndarray]:
+        short = replace(training, epochs=max(1, training.epochs // 3))
+        held = [
+            _scores(arm, replace(short, rate=rate), images, rows, panel, errors, 0, device, None)["held"]
+            for rate in arm.rates
+        ]
+        return {"rates": np.array(arm.rates), "held": np.array(held)}
+
+    found = kept(cache / f"rates-{arm.shift}.npz", f"{experiment.name}; {arm}; {training}", tried)
+    return float(found["rates"][found["held"].argmin()])
+
+
+def _scores(
+    arm: Arm,
+    training: Training,
+    images: Images,
+    rows: Split,
+    panel: Panel,
+    errors: np.ndarray,
+    seed: int,
+    device: str | None,
+    progress: Progress | None,
+) -> dict[str, np.ndarray]:
+    """A trained policy's scores of the held-out and the test images."""
+    from askwho_studies.paper._image_training import device_name, fit_policy, outputs  # noqa: PLC0415 - imports torch
+
+    module, held = fit_policy(
+        images,
+        augmented_costs(errors, panel=panel),
+        rows=rows.policy,
+        held=rows.learn,
+        depth=arm.depth,
+        width=arm.width,
+        moved=arm.moved,
+        training=training,
+        shift=arm.shift,
+        seed=seed,
+        device=device,
+        progress=progress,
+    )
+    found = {name: outputs(module, images, getattr(rows, name), device) for name in ("learn", "choose", "test")}
+    return {**found, "held": np.array(held), "trained_on": np.array(device_name(device))}
+
+
+def _base(images: Images, rows: Split, seed: int, quick: bool, device: str | None) -> np.ndarray:  # noqa: FBT001
+    """A residual network's answers: of images a policy learns from, by networks that have not seen them."""
+    from askwho_studies.paper._image_training import fit_classifier, outputs  # noqa: PLC0415
+
+    training = Training(epochs=2 if quick else 50, batch=256, rate=1e-3, compiled=not quick)
+    said = np.zeros(len(images.rows), dtype=np.int64)
+
+    def fit(learn: np.ndarray, where: np.ndarray, each: int) -> None:
+        model = fit_classifier(
+            images,
+            rows=learn,
+            held=rows.learn,
+            width=16 if quick else 64,
+            training=training,
+            seed=10 * seed + each,
+            device=device,
+        )
+        said[where] = outputs(model, images, where, device).argmax(axis=1)
+
+    fit(rows.policy, np.concatenate([rows.learn, rows.choose, rows.test]), 0)
+    for each, (seen, held) in enumerate(each_fold(folds(np.arange(len(rows.policy)), 2, random_state=seed)), start=1):
+        fit(rows.policy[seen], rows.policy[held], each)
+    return said
+
+
+def _digit_specialists(images: Images, rows: Split, seed: int, quick: bool, device: str | None) -> np.ndarray:  # noqa: FBT001
+    """Six residual networks, each trained on three digits alone."""
+    from askwho_studies.paper._image_training import fit_classifier, outputs  # noqa: PLC0415
+
+    training = Training(epochs=2 if quick else 20, batch=256, rate=1e-3)
+    answers: list[np.ndarray] = []
+    for j, digits in enumerate(SVHN_CLASSES):
+        mine = rows.experts[np.isin(images.labels[rows.experts], digits)]
+        cut = len(mine) // 10
+        model = fit_classifier(
+            images,
+            rows=mine[cut:],
+            held=mine[:cut],
+            depth=4 if quick else 10,
+            width=16 if quick else 64,
+            training=training,
+            seed=10 * seed + j,
+            device=device,
+        )
+        answers.append(outputs(model, images, np.arange(len(images.rows)), device).argmax(axis=1))
+    return np.column_stack(answers)
+
+
+def _small_networks(images: Images, rows: Split, seed: int, quick: bool, device: str | None) -> np.ndarray:  # noqa: FBT001
+    """Six small networks on a fifth of the images each; of two dozen those nearest to the paper's six accuracies.
+
+    Accuracies are compared on the images that k(x) is learned from, never on test images.
+    """
+    from askwho_studies.paper._image_training import fit_classifier, outputs, small_cnn  # noqa: PLC0415
+
+    rng = np.random.default_rng([seed, 3])
+    training = Training(epochs=3, batch=64, rate=1e-3, schedule="constant")
+    models: list[Any] = []
+    right: list[float] = []
+    for j in range(6 if quick else _SMALL_CNNS):
+        mine = rng.choice(rows.experts, min(len(rows.experts), images.n_train // 5), replace=False)
+        cut = len(mine) // 10
+        model = fit_classifier(
+            images,
+            rows=mine[cut:],
+            held=mine[:cut],
+            module=small_cnn(_SMALL_CNN_WIDTH),
+            training=training,
+            seed=100 * seed + j,
+            device=device,
+        )
+        models.append(model)
+        said = outputs(model, images, rows.learn, device).argmax(axis=1)
+        right.append(100 * float((said == images.labels[rows.learn]).mean()))
+    chosen: list[int] = []
+    for wanted in PAPER_SVHN:
+        left = [j for j in range(len(models)) if j not in chosen]
+        chosen.append(min(left, key=lambda j: abs(right[j] - wanted)))
+    everything = np.arange(len(images.rows))
+    return np.column_stack([outputs(models[j], images, everything, device).argmax(axis=1) for j in chosen])
+
+
+def kept(path: Path, mark: str, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Return arrays from a file, where it was made under the same settings, or made and written to it whole."""
+    if path.exists():
+        with np.load(path, allow_pickle=False) as stored:
+            if "mark" in stored.files and str(stored["mark"]) == mark:
+                return dict(stored)
+    made = make()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    with part.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, mark=np.array(mark), **made)
+    part.replace(path)
+    return made

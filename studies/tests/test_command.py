@@ -1,0 +1,62 @@
+"""What `askwho reproduce` hands to the studies, and what they refuse."""
+
+import pytest
+
+from askwho.cli import status_of
+from askwho.exceptions import InvalidInputError
+from askwho_studies import _command, run
+from askwho_studies.paper import EXPERIMENTS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["magic", "--data", "OUT"], "`name` must be one of 'logs', 'california'"),
+        (["logs"], "`data` must say where the data lies, got nothing"),
+        (["logs", "--data", "OUT"], "`data` must hold a folder of logs"),
+    ],
+)
+def test_bad_arguments_end_in_one_clear_line_and_exit_2(arguments, message, tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("ASKWHO_DATA", raising=False)
+    words = ["reproduce", *(word.replace("OUT", str(tmp_path)) for word in arguments), "--out", str(tmp_path / "out")]
+    assert status_of(words) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert message in said
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "seeds", "rows"),
+    [([], range(3), None), (["--seeds", "5"], range(5), None), (["--quick"], range(1), _command.QUICK_ROWS)],
+)
+def test_the_commands_options_reach_the_study_of_logs(options, seeds, rows, tmp_path, monkeypatch, capsys):
+    given = {}
+    monkeypatch.setattr(_command, "run_logs", lambda data, **others: given.update(others, data=data))
+    (tmp_path / "logs").mkdir()
+    out = tmp_path / "new" / "out"
+    words = ["reproduce", "logs", "--data", str(tmp_path), "--out", str(out), "--only", "a,b", "--workers", "4"]
+    assert status_of([*words, *options]) == 0
+    del given["progress"]
+    assert given == {
+        "data": tmp_path,
+        "names": ["a", "b"],
+        "seeds": seeds,
+        "rows": rows,
+        "out": out,
+        "workers": 4,
+    }
+    assert out.is_dir()
+    assert "logs.json, logs.md and logs.png in" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_all_runs_every_experiment_of_the_paper(tmp_path, monkeypatch):
+    ran = []
+    for name in EXPERIMENTS:
+        monkeypatch.setitem(EXPERIMENTS, name, lambda data, name=name, **options: ran.append((name, options["seeds"])))
+    run("all", data=tmp_path, out=tmp_path, seeds=2, progress=print)
+    assert ran == [(name, 2) for name in EXPERIMENTS]
+
+
+def test_a_name_is_checked_before_the_data(tmp_path):
+    with pytest.raises(InvalidInputError, match="`name` must be one of"):
+        run("magic", data=None, out=tmp_path, progress=print)

@@ -1,0 +1,167 @@
+"""The image experiments: reading, experts, splits, and a small run of each where the data is there."""
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from askwho.exceptions import InvalidInputError
+from askwho_studies.paper import _image_study
+from askwho_studies.paper._frontiers import Points
+from askwho_studies.paper._image_claims import best_within
+from askwho_studies.paper._image_experiments import EXPERIMENTS
+from askwho_studies.paper._image_scores import kept, panel_of, split
+from askwho_studies.paper._images import Images, read_images
+from askwho_studies.paper._pools import known_classes, specialists
+
+DATA = os.environ.get("ASKWHO_DATA")
+
+
+def archive(path, pictures, labels, split, per_sheet):
+    """Sheets of 2×2 tiles, as the data folder has them with 50×50."""
+    image = pytest.importorskip("PIL.Image")
+    with zipfile.ZipFile(path, "w") as out:
+        for number, start in enumerate(range(0, len(pictures), per_sheet)):
+            sheet = np.zeros((64, 64, 3), dtype=np.uint8)
+            for place, picture in enumerate(pictures[start : start + per_sheet]):
+                down, across = divmod(place, 2)
+                sheet[32 * down : 32 * down + 32, 32 * across : 32 * across + 32] = picture
+            stream = io.BytesIO()
+            image.fromarray(sheet).save(stream, "JPEG", quality=100, subsampling=0)
+            out.writestr(f"{split}_{number:03}.jpg", stream.getvalue())
+        stream = io.BytesIO()
+        np.savez(stream, **{f"{split}_y": labels})
+        out.writestr("labels.npz", stream.getvalue())
+        out.writestr("meta.json", json.dumps({"n": len(pictures), "per_sheet": per_sheet}))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "images").mkdir()
+    rng = np.random.default_rng(0)
+    flat = rng.integers(30, 220, (9, 1, 1, 3))
+    pictures = np.broadcast_to(flat, (9, 32, 32, 3)).astype(np.uint8)
+    archive(tmp_path / "images" / "tiny_train.zip", pictures[:6], np.arange(6) % 3, "train", 4)
+    archive(tmp_path / "images" / "tiny_test.zip", pictures[6:], np.arange(3), "test", 4)
+    return tmp_path, flat.reshape(9, 3)
+
+
+def test_images_are_read_in_order_channels_first(folder):
+    data, colours = folder
+    images = read_images(data, "tiny")
+    assert images.rows.shape == (9, 3072)
+    assert images.n_train == 6
+    assert images.labels.tolist() == [0, 1, 2, 0, 1, 2, 0, 1, 2]
+    means = images.rows.reshape(9, 3, 1024).mean(axis=2)
+    np.testing.assert_allclose(means, colours, atol=3)
+    mean, deviation = images.scale
+    np.testing.assert_allclose(mean, means[:6].mean(axis=0))
+    np.testing.assert_allclose(deviation, images.rows[:6].reshape(6, 3, -1).std(axis=(0, 2)), rtol=1e-5)
+
+
+def test_a_part_of_the_images_is_the_first_of_each_side(folder):
+    data, _ = folder
+    whole, part = read_images(data, "tiny"), read_images(data, "tiny", most=(5, 2))
+    assert part.n_train == 5
+    np.testing.assert_array_equal(part.rows, np.concatenate([whole.rows[:5], whole.rows[6:8]]))
+
+
+def test_a_missing_archive_is_named(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"must hold images/cifar10_train\.zip"):
+        read_images(tmp_path, "cifar10")
+
+
+@pytest.mark.parametrize(("experts", "known", "classes"), [(6, 5, 10), (5, 55, 100)])
+def test_every_class_is_known_to_as_many_specialists(experts, known, classes):
+    windows = known_classes(experts, known, classes)
+    counts = np.bincount(np.concatenate(windows), minlength=classes)
+    assert all(len(set(window.tolist())) == known for window in windows)
+    assert counts.max() - counts.min() <= 1
+
+
+def test_specialists_are_right_as_often_as_the_paper_says():
+    truth = np.arange(60_000) % 10
+    known = known_classes(6, 5, 10)
+    said = specialists(truth, known, 10, random_state=3)
+    for j, classes in enumerate(known):
+        knows = np.isin(truth, classes)
+        assert (said[knows, j] == truth[knows]).mean() == pytest.approx(0.94, abs=0.006)
+        assert (said[~knows, j] == truth[~knows]).mean() == pytest.approx(0.10, abs=0.008)
+        # Beside the truth no class is favoured.
+        wrong = said[knows, j] - truth[knows]
+        counts = np.bincount(wrong[wrong != 0] % 10, minlength=10)[1:]
+        assert counts.min() > 0.7 * counts.max()
+    again = specialists(truth, known, 10, random_state=3)
+    np.testing.assert_array_equal(said, again)
+
+
+def blank(n_train, n_test):
+    labels = (np.arange(n_train + n_test) % 10).astype(np.int64)
+    return Images(np.zeros((n_train + n_test, 3072), dtype=np.uint8), labels, n_train, 10)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_no_image_is_used_twice(name):
+    images = blank(1200, 300)
+    rows = split(EXPERIMENTS[name], images, seed=1)
+    parts = [rows.experts, rows.policy, rows.learn, rows.choose, rows.test]
+    together = np.concatenate(parts)
+    assert len(np.unique(together)) == len(together)
+    assert all(part.size for part in parts[1:])
+    if "people" not in name:
+        assert rows.test.tolist() == images.test.tolist()
+    assert set(np.concatenate(parts[:4]).tolist()) <= set(images.train.tolist())
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_there_is_a_fee_for_every_expert(name):
+    experiment = EXPERIMENTS[name]
+    panel = panel_of(experiment, blank(10, 10))
+    paid = panel.fees[panel.is_kind("expert")]
+    assert paid.tolist() == list(experiment.fees)
+    assert panel.fees.sum() == pytest.approx(sum(experiment.fees))
+
+
+def test_scores_are_read_back_only_under_the_settings_they_were_made_with(tmp_path):
+    made = []
+
+    def make():
+        made.append(1)
+        return {"scores": np.arange(3.0)}
+
+    path = tmp_path / "deep" / "scores.npz"
+    for mark in ("one", "one", "other", "other"):
+        np.testing.assert_array_equal(kept(path, mark, make)["scores"], np.arange(3.0))
+    assert len(made) == 2
+    assert [file.name for file in path.parent.iterdir()] == ["scores.npz"]
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_small_run_of_each(name, tmp_path, monkeypatch):
+    if DATA is None or not (Path(DATA) / "images").is_dir():
+        pytest.skip("needs the image sets: set ASKWHO_DATA to the folder that holds images/")
+    pytest.importorskip("torch")
+    pytest.importorskip("PIL")
+    monkeypatch.setattr(_image_study, "QUICK_IMAGES", (480, 100))
+    said = []
+    found = _image_study.run_images(name, Path(DATA), out=tmp_path, quick=True, device="cpu", progress=said.append)
+    stored = json.loads((tmp_path / f"{name}.json").read_text())
+    assert stored["quick"] is True
+    assert "no results" in (tmp_path / f"{name}.md").read_text()
+    assert stored["arms"].keys() == found["arms"].keys()
+    majority = found["arms"]["shift max"]["metrics"]["majority"]["methods"]
+    assert majority["oracle"]["error"]["mean"][0] >= majority["top-k"]["error"]["mean"][0]
+    # The scores are there for the next run, which trains nothing.
+    before = len(said)
+    _image_study.run_images(name, Path(DATA), out=tmp_path, quick=True, device="cpu", progress=said.append)
+    assert not any("epoch" in line for line in said[before:])
+
+
+def test_the_best_setting_within_a_budget_is_chosen_on_other_rows():
+    fees = np.array([0.0, 0.1, 0.5])
+    errors, chosen = np.array([0.2, 0.4, 0.0]), np.array([0.3, 0.1, 0.0])
+    assert best_within(Points(np.arange(3.0), errors, fees, np.ones(3), chosen, fees), 0.2) == (60.0, 0.1)

@@ -1,0 +1,332 @@
+"""The benchmark on logs: every rival on small logs of every kind, and the comparison itself."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from askwho.evaluation import Point
+from askwho.exceptions import InvalidInputError
+from askwho_studies.logs import (
+    METHODS,
+    Bootstrap,
+    Priced,
+    Split,
+    at_budgets,
+    at_budgets_blind,
+    compare,
+    load_log,
+    log_names,
+    run_logs,
+)
+from askwho_studies.logs._cascade import cascade
+from askwho_studies.logs._committees import SkippedError
+
+ROWS = 240
+RIVALS = [name for name in METHODS if not name.startswith("askwho")]
+
+
+DESLIB = {"KNORA-U", "KNORA-E", "META-DES"}
+NEEDS_ANSWERS = {"vote", "weighted vote", "stacking (linear)", "stacking (boosted)", "features (linear)"}
+
+
+def refused(split):
+    """The rivals that a log does not allow."""
+    if split.train.answers is None:
+        return DESLIB | NEEDS_ANSWERS | {"features (forest)", "features (words)", "median", "agreement cascade"}
+    return DESLIB | {"features (words)"} | ({"median"} if split.classes else {"agreement cascade"})
+
+
+def describe(data, name, table, **changes):
+    folder = data / "logs"
+    folder.mkdir(exist_ok=True)
+    pq.write_table(pa.table(table), folder / f"{name}.parquet")
+    plain = {
+        "name": name,
+        "task": "classification",
+        "truth": "truth",
+        "answers": "answer_*",
+        "grades": None,
+        "features": "x_*",
+        "text": None,
+        "nulls": "none",
+        "split_by": None,
+    }
+    (folder / f"{name}.json").write_text(json.dumps(plain | changes))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Three logs: classes with groups and empty answers, numbers, and grades of texts."""
+    folder = tmp_path_factory.mktemp("data")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(ROWS, 2)).astype(np.float32)
+    columns = {"x_a": x[:, 0], "x_b": x[:, 1], "group": np.where(x[:, 0] > 0, "up", "down")}
+
+    truth = (x[:, 0] > 0).astype(int) + (x[:, 1] > 0)
+    skill = {"poor": 0.5, "fair": 0.7, "good": 0.85, "late": 0.8}
+    answers = {
+        f"answer_{name}": np.where(rng.random(ROWS) < p, truth, rng.integers(3, size=ROWS)) for name, p in skill.items()
+    }
+    answers["answer_late"] = pa.array(answers["answer_late"], mask=rng.random(ROWS) < 0.05)
+    fees = {"poor": 0.0, "fair": 1.0, "good": 4.0, "late": 2.0}
+    describe(
+        folder,
+        "classes",
+        {**columns, "truth": truth, **answers, "together": np.arange(ROWS) // 2},
+        fees=fees,
+        nulls="not-asked",
+        split_by="together",
+    )
+
+    value = x[:, 0] + 0.1 * rng.normal(size=ROWS)
+    noise = {"far": 1.0, "near": 0.3, "mid": 0.6}
+    numbers = {f"answer_{name}": value + s * rng.normal(size=ROWS) for name, s in noise.items()}
+    describe(
+        folder,
+        "numbers",
+        {**columns, "truth": value, **numbers},
+        task="regression",
+        fees={"far": 0.1, "near": 1.0, "mid": 0.4},
+    )
+
+    hard = rng.random(ROWS) < 0.4
+    describe(
+        folder,
+        "grades",
+        {
+            "text": [f"{'prove the theorem' if h else 'what is the capital'} number {i}" for i, h in enumerate(hard)],
+            "grade_big": (rng.random(ROWS) < 0.9).astype(float),
+            "grade_small": (rng.random(ROWS) < np.where(hard, 0.3, 0.9)).astype(float),
+        },
+        truth=None,
+        answers=None,
+        grades="grade_*",
+        features=None,
+        text="text",
+        fees={"big": 10.0, "small": 1.0},
+    )
+    return folder
+
+
+@pytest.fixture(scope="module", params=["classes", "numbers", "grades"])
+def split(request, data):
+    return Split.of(load_log(data, request.param), 0)
+
+
+@pytest.mark.parametrize("rival", RIVALS)
+def test_every_rival_gives_settings_in_range(split, rival, monkeypatch):
+    monkeypatch.delenv("ASKWHO_DESLIB_PYTHON", raising=False)
+    if rival in refused(split):
+        with pytest.raises(SkippedError, match=r"."):
+            METHODS[rival](split)
+        return
+    points = METHODS[rival](split)
+    assert points
+    for point in points:
+        assert point.errors.shape == point.fees.shape == (len(split.test),)
+        known = point.errors[~np.isnan(point.errors)]
+        assert known.size > 0
+        assert known.min() >= 0
+        assert not split.classes or known.max() <= 1
+        assert (point.fees >= 0).all()
+        assert (point.fees <= split.test.fees.sum(axis=1) + 1e-9).all()
+
+
+def test_groups_stay_on_one_side(data):
+    split = Split.of(load_log(data, "classes"), 1)
+    assert not set(split.train.groups) & set(split.test.groups)
+    assert len(split.train) == pytest.approx(0.6 * ROWS, abs=2)
+
+
+def test_group_column_is_a_feature(data):
+    assert "group" in load_log(data, "classes").known
+
+
+def test_deepseek_alone_was_not_asked(tmp_path):
+    table = {
+        "x_a": [0.0, 1.0, 2.0],
+        "truth": ["A", "B", "A"],
+        "answer_DeepSeek-Coder-V2": ["A", None, "A"],
+        "answer_other": [None, "B", "A"],
+    }
+    describe(tmp_path, "mmlu_pro_llms", table, nulls="no-answer", fees={"DeepSeek-Coder-V2": 1.0, "other": 1.0})
+    errors = load_log(tmp_path, "mmlu_pro_llms").errors
+    np.testing.assert_array_equal(errors, [[0, 1], [np.nan, 0], [0, 0]])
+
+
+def test_cascade_by_hand():
+    votes = np.array(
+        [
+            [1, 1, 0, 0],  # agree at once
+            [1, 0, 0, 1],  # the third joins the second
+            [1, 0, 2, 3],  # never two: a tie, to the most accurate, the last
+            [-1, 2, 2, 0],  # no answer is no vote
+            [-1, -1, -1, 4],  # one voice alone
+            [-1, -1, -1, -1],  # nobody
+        ]
+    )
+    stops, said = cascade(votes, 2, np.array([0.5, 0.3, 0.2, 0.15]))
+    np.testing.assert_array_equal(stops, [2, 3, 5, 3, 5, 5])
+    np.testing.assert_array_equal(said[:, 0], [1, 1, 1, -1, -1, -1])
+    np.testing.assert_array_equal(said[:, 1], [1, 0, 0, 2, -1, -1])
+    np.testing.assert_array_equal(said[:, 2], [1, 0, 2, 2, -1, -1])
+    np.testing.assert_array_equal(said[:, 3], [0, 0, 3, 2, 4, -1])
+    assert cascade(votes, 3, np.array([0.5, 0.3, 0.2, 0.15]))[0].tolist() == [5] * 6
+
+
+def settings(*means, n=300, fee=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    return [
+        Point((rng.random(n) < mean).astype(float), np.full(n, fee * (i + 1)), {"k": i + 1})
+        for i, mean in enumerate(means)
+    ]
+
+
+def judged(points, budgets):
+    return [at_budgets(Priced.of(points), budgets)]
+
+
+def test_a_method_ties_with_itself():
+    budgets, points = np.geomspace(1.0, 4.0, 10), settings(0.5, 0.4, 0.2)
+    bootstrap = Bootstrap.of([np.arange(300)])
+    tally = compare(judged(points, budgets), judged(points, budgets), bootstrap)
+    assert (tally.wins, tally.ties, tally.losses, tally.not_reached, tally.missed) == (0, 10, 0, 0, 0)
+    assert all(row == (0.0, 0.0, 0.0) for row in tally.rows)
+
+
+def test_a_better_method_wins_and_loses_the_other_way_round():
+    budgets = np.geomspace(1.0, 4.0, 10)
+    good, bad = judged(settings(0.3, 0.1), budgets), judged(settings(0.7, 0.6, seed=1), budgets)
+    bootstrap = Bootstrap.of([np.arange(300)])
+    assert compare(good, bad, bootstrap).wins == 10
+    assert compare(bad, good, bootstrap).losses == 10
+
+
+def test_budgets_that_buy_nothing_count_apart():
+    budgets = np.geomspace(1.0, 4.0, 10)
+    cheap, dear = judged(settings(0.3), budgets), judged(settings(0.1, fee=2.0), budgets)
+    bootstrap = Bootstrap.of([np.arange(300)])
+    tally = compare(cheap, dear, bootstrap)
+    assert tally.not_reached == sum(budgets < 2)
+    assert tally.losses == 10 - tally.not_reached
+    assert compare(dear, cheap, bootstrap).missed == tally.not_reached
+
+
+def test_a_mixture_lies_on_the_line():
+    priced = Priced.of(settings(0.5, 0.1))
+    np.testing.assert_allclose(priced.rows_at(1.25), 0.75 * priced.errors[:, 0] + 0.25 * priced.errors[:, 1])
+    assert priced.rows_at(1.5).mean() == pytest.approx(priced.frontier.error_at(1.5))
+    assert priced.rows_at(0.9) is None
+    np.testing.assert_array_equal(priced.rows_at(9.0), priced.errors[:, 1])
+
+
+def test_rows_that_cannot_be_scored_fall_back():
+    errors = np.array([0.0, np.nan, 0.0, np.nan])
+    point, fallback = Point(errors, np.full(4, 2.0)), Point(np.array([1.0, 1.0, 0.0, 1.0]), np.full(4, 6.0))
+    fees, means = Priced.of([point], fallback=fallback).means
+    assert (fees[0], means[0]) == (4.0, 0.5)
+    assert Priced.of([point]).means[1][0] == 0.0
+
+
+def test_settings_chosen_on_the_other_half():
+    rng = np.random.default_rng(3)
+    many = [Point(rng.random(200).round(), np.ones(200)) for _ in range(40)]
+    half, budgets = np.arange(200) < 100, np.array([1.0])
+    seen = at_budgets(Priced.of(many), budgets)[0]
+    blind = at_budgets_blind(many, many[0], budgets, half)[0]
+    assert seen.mean() < 0.47
+    assert blind.mean() > seen.mean()
+
+
+def test_bootstrap_goes_by_group():
+    rows = np.repeat(np.random.default_rng(0).normal(size=30), 20)
+    alone = Bootstrap.of([np.arange(600)]).interval([rows])
+    grouped = Bootstrap.of([np.repeat(np.arange(30), 20)]).interval([rows])
+    assert grouped[0] == pytest.approx(alone[0])
+    assert grouped[2] - grouped[1] > 2 * (alone[2] - alone[1])
+
+
+@pytest.mark.parametrize("name", ["classes", "numbers", "grades"])
+def test_a_run_writes_its_files(data, name, tmp_path, monkeypatch):
+    monkeypatch.delenv("ASKWHO_DESLIB_PYTHON", raising=False)
+    lines: list[str] = []
+    study = run_logs(data, names=[name], seeds=(0,), out=tmp_path, progress=lines.append)
+    log = study["logs"][name]
+    assert len(log["budgets"]) == 10
+    assert len(lines) == len(METHODS) + 1
+    assert set(log["methods"]) | set(log["skipped"]) == set(METHODS)
+    assert all("skipped: " in reason for reason in log["skipped"].values())
+    assert "oracle" not in log["against"]["askwho"]
+    for tally in log["against"]["askwho"].values():
+        assert sum(tally[key] for key in ("wins", "ties", "losses", "not_reached", "missed")) == 10
+    assert log["methods"]["best single"]["fee_to_match"] == 1
+    assert json.loads((tmp_path / "logs.json").read_text()) == study
+    assert f"## {name}" in (tmp_path / "logs.md").read_text()
+
+
+def test_logs_side_by_side_are_as_one_by_one(data):
+    methods = {name: METHODS[name] for name in ("askwho", "best single", "forest router")}
+    lines: list[str] = []
+    one, two = (
+        run_logs(data, names=["classes", "numbers"], seeds=(0,), methods=methods, workers=workers, progress=say)
+        for workers, say in ((1, None), (2, lines.append))
+    )
+    for study in (one, two):
+        for log in study["logs"].values():
+            log.pop("seconds")
+            for method in log["methods"].values():
+                method.pop("seconds")
+    assert list(two["logs"]) == ["classes", "numbers"]
+    assert one["logs"] == two["logs"]
+    assert len(lines) == 2 * (len(methods) + 1)
+
+
+def test_the_figure_has_bytes_or_a_hint(data, tmp_path):
+    run_logs(data, names=["classes"], seeds=(0,), out=tmp_path, methods={"best single": METHODS["best single"]})
+    page = (tmp_path / "logs.md").read_text()
+    assert (tmp_path / "logs.png").exists() or "pip install 'askwho[plot]'" in page
+
+
+def test_a_wrong_name_and_an_empty_folder_are_refused(data, tmp_path):
+    with pytest.raises(InvalidInputError, match="must be among"):
+        load_log(data, "nowhere")
+    with pytest.raises(InvalidInputError, match="must hold logs/"):
+        log_names(tmp_path)
+
+
+@pytest.mark.skipif("ASKWHO_DATA" not in os.environ, reason="ASKWHO_DATA is not set: no shared logs here")
+def test_shared_logs_run(tmp_path):
+    data = Path(os.environ["ASKWHO_DATA"])
+    methods = {name: METHODS[name] for name in ("best single", "vote", "forest router", "agreement cascade", "oracle")}
+    study = run_logs(data, seeds=(0,), rows=400, out=tmp_path, methods=methods)
+    assert set(study["logs"]) == set(log_names(data))
+
+
+@pytest.mark.skipif("ASKWHO_DESLIB_PYTHON" not in os.environ, reason="ASKWHO_DESLIB_PYTHON is not set: no DESlib here")
+@pytest.mark.parametrize("rival", sorted(DESLIB))
+def test_deslib_beats_guessing(data, rival):
+    split = Split.of(load_log(data, "classes"), 0)
+    (point,) = METHODS[rival](split)
+    assert point.errors.mean() < 0.4
+
+
+def test_whoever_was_asked_easy_queries_is_not_the_best(tmp_path):
+    rng = np.random.default_rng(0)
+    truth, hard = rng.integers(3, size=400), np.arange(400) % 2 == 0
+    wrong = (truth + 1) % 3
+    table = {
+        "x_a": rng.normal(size=400),
+        "truth": truth,
+        "answer_good": np.where(hard & (rng.random(400) < 0.5), wrong, truth),
+        "answer_lucky": pa.array(np.where(rng.random(400) < 0.1, wrong, truth), mask=hard),
+    }
+    describe(tmp_path, "easy", table, nulls="not-asked", fees={"good": 1.0, "lucky": 1.0})
+    split = Split.of(load_log(tmp_path, "easy"), 0)
+    assert np.nanmean(split.train.errors, axis=0).argmin() == 1
+    assert split.best == 0
+    assert split.entity_errors[0] < split.entity_errors[1]
