@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+from jaxtyping import Shaped
 
 from askwho.exceptions import InvalidInputError
 
@@ -63,7 +64,7 @@ class Part(Protocol):
     """Whatever can be written and read back; its class has `from_state`, which takes the state and returns the part."""
 
     def to_state(self) -> State:
-        """Return what is to be written; the kind is filled in by who asks."""
+        """Return what is to be written; a kind only where another class is to read it."""
         ...
 
 
@@ -79,17 +80,16 @@ def part(kind: str) -> Callable[[_Class], _Class]:
 
 def state_of(given: Any, name: str) -> State:  # noqa: ANN401 - a part, or a function of the user's own
     """Return a part as it is written; a user's own class or function is named by where it can be imported from."""
-    kind = next((kind for kind, cls in _KINDS.items() if type(given) is cls), None)
-    if kind is None:
-        kind = _imported_from(given if _is_function(given) else type(given), name)
     if _is_function(given):
-        return State(kind, {"function": True})
+        return State(_imported_from(given, name), {"function": True})
     if not isinstance(given, Part) or not callable(getattr(type(given), "from_state", None)):
         raise InvalidInputError(
             f"`{name}` must have `to_state` and `from_state` to be saved, got {type(given).__name__}, which has not."
         )
     state = given.to_state()
-    state.kind = kind
+    if state.kind not in _KINDS:
+        known = (kind for kind, cls in _KINDS.items() if type(given) is cls)
+        state.kind = next(known, None) or _imported_from(type(given), name)
     return state
 
 
@@ -144,3 +144,16 @@ def _import(kind: str) -> Any:  # noqa: ANN401 - a class or a function
     except (ImportError, AttributeError):
         raise InvalidInputError(f"The artefact needs {kind!r}, which cannot be imported here: install it.") from None
     return found
+
+
+def plain_classes(classes: Shaped[np.ndarray, " c"]) -> Any:  # noqa: ANN401 - JSON
+    """Return classes as JSON: dates, which JSON has none of, as whole numbers beside what they count."""
+    dated = classes.dtype.kind in "mM"
+    return {classes.dtype.str: classes.view(np.int64).tolist()} if dated else classes.tolist()
+
+
+def array_of_classes(plain: Any) -> Shaped[np.ndarray, " c"]:  # noqa: ANN401
+    """Return the classes that `plain_classes` wrote, shape (c,)."""
+    if isinstance(plain, dict):
+        return np.concatenate([np.array(numbers, dtype=np.int64).view(kind) for kind, numbers in plain.items()])
+    return np.array(plain)

@@ -1,7 +1,11 @@
 """The paper's policy: what it minimises, that it ranks as Bayes does, and what its settings mean."""
 
 import math
+import subprocess
+import sys
 import warnings
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,12 +25,14 @@ from askwho.learners import (  # noqa: E402
     Scorer,
     Shares,
     _perceptrons,
+    check_learner,
     fit_regressors,
     log_shares,
 )
 from askwho.learners._objective import objective, weighted_objective  # noqa: E402
-from askwho.losses import SURROGATES, asymmetric_softmax_shares, deferral_surrogate  # noqa: E402
+from askwho.losses import SURROGATES, Surrogate, asymmetric_softmax_shares, deferral_surrogate  # noqa: E402
 from tests import finite  # noqa: E402
+from tests.learners.own import squared  # noqa: E402
 
 US = [0.0, 0.5, 1.0, 1.5, 2.0]
 SHIFTS = ["max", "sum", 3.5]
@@ -46,7 +52,24 @@ def exact(**options):
 
 
 def test_the_names_are_those_of_the_losses():
-    assert tuple(SURROGATES) == SURROGATE_NAMES
+    assert list(SURROGATES) == list(SURROGATE_NAMES)
+    assert all(entry.name == name for name, entry in SURROGATES.items())
+
+
+def test_the_facts_are_known_without_torch():
+    code = """
+from tests.blocked import block
+block("torch")
+from askwho._surrogates import SURROGATES
+from askwho.learners import CompSum, SURROGATE_NAMES, check_learner
+assert list(SURROGATE_NAMES) == list(SURROGATES)
+for name in SURROGATES:
+    check_learner(name)
+    CompSum(surrogate=name).ranks_only_the_first
+"""
+    root = Path(__file__).parents[2]
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=root)
+    assert ran.returncode == 0, ran.stderr
 
 
 @st.composite
@@ -312,6 +335,8 @@ def test_within_the_bound_and_where_there_is_no_u_it_does_not_warn():
     ("options", "message"),
     [
         ({"surrogate": "hinge"}, "`surrogate` must be one of 'top-k', 'mozannar-sontag'"),
+        ({"surrogate": "hinge"}, "'post-hoc', or a function of scores and costs, got 'hinge'."),
+        ({"surrogate": nn.MSELoss}, "or a function of scores and costs, got <class"),
         ({"u": -0.5}, "`u` must be a finite number of at least 0, got -0.5"),
         ({"u": math.nan}, "`u` must be a finite number of at least 0, got nan"),
         ({"shift": -1.0}, "`shift` must be a finite number of at least 0, got -1.0."),
@@ -379,6 +404,72 @@ def test_a_published_surrogate_refuses_missing_answers(name):
     errors[5, -1] = np.nan
     with pytest.raises(InvalidInputError, match=f"`surrogate` must be 'top-k' where answers are missing, got '{name}'"):
         CompSum(surrogate=name, training=QUICK).fit(X, errors, panel=panel)
+
+
+# A surrogate of one's own.
+
+
+def test_a_surrogate_of_ones_own_takes_augmented_costs_and_ranks_as_bayes_does():
+    seen = []
+
+    def own(scores, costs):
+        seen.append(costs)
+        return squared(scores, costs)
+
+    make, _ = REGIMES["two-stage"]
+    X, errors, expected = discrete(make, seed=3)
+    panel = Panel.two_stage({"a": 0.3, "b": 0.0, "c": 0.1})
+    settings_ = exact(surrogate=own, fee_weight=0.5)
+    assert (settings_.name, settings_.facts.takes, settings_.ranks_only_the_first) == ("own", "costs", False)
+    assert_ranks_as_bayes(minimiser(settings_, X, errors, panel), expected + 0.5 * np.array([0.0, 0.3, 0.0, 0.1]))
+    assert seen[0].shape[0] == 1
+    assert float(max(costs.max() for costs in seen)) == pytest.approx(float(errors.max(axis=0)[1]) + 0.15)
+
+
+def test_one_that_is_put_into_the_registry_is_found_by_its_name(monkeypatch):
+    monkeypatch.setitem(
+        SURROGATES, "squared", Surrogate("squared", squared, "Somebody 2026", "two-stage", "costs", bounded=True)
+    )
+    assert "squared" in SURROGATE_NAMES
+    check_learner("squared")
+    settings_ = exact(surrogate="squared")
+    X, errors, expected = discrete(finite.two_stage, seed=3)
+    assert_ranks_as_bayes(minimiser(settings_, X, errors, TWO_STAGE), expected)
+    # Its facts count, not its name.
+    with pytest.raises(InvalidInputError, match="`panel` must have a base in front for the surrogate 'squared'"):
+        settings_.fit(X, np.ones((len(X), 5)), panel=ONE_STAGE)
+    with pytest.raises(InvalidInputError, match="`costs` must be between 0 and 1 for the surrogate 'squared', got 3"):
+        settings_.table(3 * np.ones((2, 4)), panel=TWO_STAGE, fees=None)
+    best = Surrogate("best", squared, "Somebody 2026", "any", "costs", ranks="best")
+    monkeypatch.setitem(SURROGATES, "best", best)
+    assert CompSum(surrogate="best").ranks_only_the_first
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "name"),
+    [(squared, "squared"), (lambda scores, costs: scores, "<lambda>"), (partial(squared), "partial")],
+)
+def test_a_surrogate_of_ones_own_is_called_as_its_function_is(surrogate, name):
+    assert CompSum(surrogate=surrogate).name == name
+
+
+@pytest.mark.parametrize(
+    "reduced", [lambda s, c: squared(s, c).mean(), lambda s, c: (s + c).square(), lambda s, c: 1.0]
+)
+def test_losses_that_are_not_one_a_row_are_refused(reduced):
+    X, errors, _ = discrete(finite.two_stage, n=40)
+    with pytest.raises(InvalidInputError, match=r"`surrogate` must give one loss a row, shape \(1, 32\), got \("):
+        CompSum(surrogate=reduced, training=QUICK).fit(X, errors, panel=TWO_STAGE)
+
+
+def test_a_surrogate_of_ones_own_refuses_missing_answers():
+    X, errors, _ = discrete(finite.two_stage, n=40)
+    errors[5, -1] = np.nan
+    with pytest.raises(InvalidInputError) as error:
+        CompSum(surrogate=squared, training=QUICK).fit(X, errors, panel=TWO_STAGE)
+    assert str(error.value) == (
+        "`surrogate` must be 'top-k' where answers are missing, got 'squared': it takes complete ones."
+    )
 
 
 def test_a_number_below_a_cost_is_no_shift():
@@ -613,6 +704,7 @@ def test_a_fit_goes_on_from_its_checkpoint(network, tmp_path):
     [
         ({"u": 1.0}, {"u": 0.5}),
         ({"surrogate": "mozannar-sontag"}, {"surrogate": "one-vs-all"}),
+        ({"surrogate": squared}, {"surrogate": partial(squared)}),
         ({"fee_weight": 1.0}, {"fee_weight": 2.0}),
         ({"shift": "max"}, {"shift": "sum"}),
         ({"hidden": (8,)}, {"hidden": (4,)}),

@@ -1,7 +1,27 @@
+"""Every learner on a small log, and learners of one's own."""
+
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 
-from askwho.learners import LEARNERS, candidates, cross_fit, folds, own_base, suited
+from askwho import InvalidInputError
+from askwho.learners import (
+    LEARNERS,
+    CompSum,
+    Learner,
+    Linear,
+    candidates,
+    check_learner,
+    cross_fit,
+    fitted,
+    folds,
+    learner_name,
+    make_learner,
+    own_base,
+    suited,
+    surrogate_settings,
+)
+from tests.learners.own import Means
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-1, 1, (800, 3)).astype(np.float32)
@@ -98,3 +118,112 @@ def test_a_learner_stays_as_it_comes_where_locality_is_not_clearly_better(name):
     assert suited(name, X, noise, fold) is LEARNERS[name]
     unasked = np.where(fold[:, None] == 0, np.nan, noise)
     assert suited(name, X, unasked, fold) is LEARNERS[name]
+
+
+# Learners of one's own.
+
+
+def test_an_object_of_ones_own_is_copied_for_every_fit_and_given_the_seed():
+    mine = Means()
+    assert isinstance(mine, Learner)
+    assert candidates(mine) == [mine]
+    assert learner_name(mine) == "Means"
+    make = make_learner(mine)
+    one, other = make(3), make(4)
+    assert (one.random_state, other.random_state) == (3, 4)
+    expected = cross_fit(make, X, ERRORS, folds(np.arange(800), 4))
+    assert expected.shape == ERRORS.shape
+    # Every fold had a learner of its own, and the user's object none of it.
+    assert mine.seen == []
+    assert mine.random_state is None
+    learner = fitted(make, X, ERRORS, random_state=5)
+    assert (learner.seen, learner.random_state) == ([800], 5)
+
+
+def test_an_object_without_a_seed_is_left_without():
+    class Plain:
+        def fit(self, X, errors):
+            self.means, self.rows = errors.mean(axis=0), len(X)
+
+        def predict(self, X):
+            return np.tile(self.means, (len(X), 1))
+
+    made = make_learner(Plain())(3)
+    assert not hasattr(made, "random_state")
+    fold = folds(np.arange(800), 2)
+    assert isinstance(suited(Plain(), X, ERRORS, fold)(1), Plain)
+
+
+def test_scikit_learns_regressors_are_learners():
+    forest = RandomForestRegressor(20, min_samples_leaf=10)
+    expected = cross_fit(make_learner(forest), X, ERRORS, folds(np.arange(800), 3), random_state=2)
+    assert ((expected - CHANCE) ** 2).mean() < 0.5 * ((ERRORS.mean(axis=0) - CHANCE) ** 2).mean()
+    assert forest.random_state is None
+
+
+def test_a_learner_that_is_put_into_the_registry_is_found_by_its_name(monkeypatch):
+    monkeypatch.setitem(LEARNERS, "means", Means)
+    check_learner("means")
+    assert "means" in candidates("auto")
+    assert make_learner("means")(2).shrink == 2
+    # Another's name brings none of its settings along.
+    monkeypatch.setitem(LEARNERS, "forest", Linear)
+    checkers = (np.floor(2 * X[:, 0]) + np.floor(2 * X[:, 1])) % 2
+    sharp = np.column_stack([checkers, 1 - checkers])
+    assert isinstance(suited("forest", X, sharp, folds(np.arange(800), 5))(0), Linear)
+
+
+class FitsAlone:
+    fit = Means.fit
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        ("magic", "'magic'"),
+        (None, "None"),
+        (3, "3"),
+        (Means, "the class Means: give an object of it"),
+        (FitsAlone(), "a FitsAlone"),
+        (Means().predict, "a method"),
+    ],
+    ids=str,
+)
+def test_anything_else_is_refused_with_the_names_that_exist(given, got):
+    with pytest.raises(InvalidInputError) as error:
+        check_learner(given)
+    assert str(error.value) == (
+        "`learner` must be 'auto', one of 'forest', 'boosting', 'neighbours', 'linear', a surrogate (a `CompSum`, or "
+        "one of 'top-k', 'mozannar-sontag', 'one-vs-all', 'mao-one-stage', 'asymmetric-softmax', 'mao-two-stage', "
+        f"'mao-two-stage-regression', 'post-hoc'), or an object with `fit` and `predict`, got {got}."
+    )
+    with pytest.raises(InvalidInputError, match=r"`learner` must be one of 'forest', .* or an object with `fit` and"):
+        make_learner(given)
+
+
+def test_a_surrogate_is_told_from_a_learner():
+    assert surrogate_settings("top-k") == CompSum()
+    own = CompSum(u=0.5)
+    assert surrogate_settings(own) is own
+    for learner in ("auto", "forest", Means()):
+        check_learner(learner)
+        assert surrogate_settings(learner) is None
+    check_learner("post-hoc")
+    check_learner(own)
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (lambda X: np.zeros(len(X)), "`learner.predict` must have shape (400, 3), got (400,)"),
+        (lambda X: np.zeros((len(X), 1)), "`learner.predict` must have shape (400, 3), got (400, 1)"),
+        (lambda X: np.full((len(X), 3), np.nan), "`learner.predict` must be finite, got 1200 cells that are not"),
+        (lambda X: [["a", "b", "c"]] * len(X), "`learner.predict` must hold numbers"),
+    ],
+)
+def test_what_a_learner_of_ones_own_says_is_checked(said, message):
+    mine = Means()
+    mine.predict = said
+    with pytest.raises(InvalidInputError) as error:
+        cross_fit(make_learner(mine), X, ERRORS, folds(np.arange(800), 2))
+    assert message in str(error.value)

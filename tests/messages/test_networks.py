@@ -49,6 +49,14 @@ def test_how_to_train(settings, message):
     [
         ({"u": "1"}, "`u` must be a finite number of at least 0, got '1': 1 is the logistic loss."),
         ({"u": None}, "`u` must be a finite number of at least 0, got None: 1 is the logistic loss."),
+        (
+            {"surrogate": None},
+            (
+                "`surrogate` must be one of 'top-k', 'mozannar-sontag', 'one-vs-all', 'mao-one-stage', "
+                "'asymmetric-softmax', 'mao-two-stage', 'mao-two-stage-regression', 'post-hoc', or a function of "
+                "scores and costs, got None."
+            ),
+        ),
         ({"shift": "mean"}, "`shift` must be one of 'max', 'sum', got 'mean'."),
         ({"shift": None}, "`shift` must be a number, got None."),
         ({"shift": [1.0]}, "`shift` must be a number, got [1.0]."),

@@ -1,7 +1,6 @@
 """Networks as they are written and read: the same decisions, and no torch to make them."""
 
 import inspect
-import itertools
 import json
 import subprocess
 import sys
@@ -11,18 +10,13 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from hypothesis import given, settings  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
 from torch import nn  # noqa: E402
 
 from askwho import Answers, InvalidInputError, Panel, routes  # noqa: E402
 from askwho.data import Columns, FeatureEncoder, read_log  # noqa: E402
-from askwho.engine import Training, resnet  # noqa: E402
-from askwho.learners import CompSum, Perceptrons, Shares  # noqa: E402
-from askwho.learners._objective import Module  # noqa: E402
+from askwho.engine import Training  # noqa: E402
+from askwho.learners import CompSum, Shares  # noqa: E402
 from askwho.persistence import load, save  # noqa: E402
-from askwho.persistence._networks import NetworkGraph, perceptrons_graph  # noqa: E402
-from askwho.persistence._parts import network_graph, read_scorer, scorer_state  # noqa: E402
 from askwho.policy import Policy, fit_policy  # noqa: E402
 from askwho.router import Router, SurrogateCardinality  # noqa: E402
 from askwho.routes import combine_routes, make_routes  # noqa: E402
@@ -32,45 +26,6 @@ GAP = 2e-5
 COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*", fees=synthetic.FEES)
 QUICK = Training(epochs=8, batch=64, rate=2e-2)
 PRICES = (0.0, 0.2, 2.0)
-
-
-def perceptrons(members=2, hidden=(6, 5), inputs=3, outputs=4, seed=0):
-    rng = np.random.default_rng(seed)
-    sizes = [inputs, *hidden, outputs]
-    return Perceptrons(
-        rng.normal(size=inputs) * 100,
-        rng.uniform(0.5, 2.0, inputs),
-        [rng.normal(size=(members, a, b)).astype(np.float32) for a, b in itertools.pairwise(sizes)],
-        [rng.normal(size=(members, b)).astype(np.float32) for b in sizes[1:]],
-        np.zeros(members),
-    )
-
-
-@given(
-    members=st.integers(1, 3),
-    hidden=st.lists(st.integers(1, 9), max_size=3),
-    outputs=st.integers(1, 5),
-    rows=st.integers(1, 40),
-    batch=st.integers(1, 50),
-)
-@settings(max_examples=30)
-def test_the_graph_of_perceptrons_scores_as_they_do(members, hidden, outputs, rows, batch):
-    networks = perceptrons(members, tuple(hidden), outputs=outputs)
-    X = (networks.mean + np.random.default_rng(rows).normal(size=(rows, 3))).astype(np.float32)
-    found = NetworkGraph(perceptrons_graph(networks)).scores(X, batch=batch)
-    expected = networks.scores(X)
-    assert found.shape == (members, rows, outputs)
-    np.testing.assert_allclose(found, expected, atol=1e-4, rtol=1e-5)
-    np.testing.assert_allclose(np.exp(found).sum(axis=2), 1.0, atol=1e-9)
-
-
-def test_large_features_with_a_small_spread_keep_their_digits():
-    networks = perceptrons(1)
-    networks.mean[:] = 30_000.0
-    networks.scale[:] = 0.05
-    X = (30_000 + 0.05 * np.random.default_rng(0).normal(size=(50, 3))).astype(np.float32)
-    found = NetworkGraph(perceptrons_graph(networks)).scores(X)
-    np.testing.assert_allclose(found, networks.scores(X), atol=1e-4)
 
 
 def make_network(inputs, outputs, seed):
@@ -235,41 +190,6 @@ def test_a_policy_of_labels_and_experts_travels(surrogate, tmp_path):
     assert loaded.panel == policy.panel
     assert isinstance(loaded.router.scorer_, Shares) == (surrogate == "asymmetric-softmax")
     assert_decides_alike(policy, loaded, table, ({"k": 1}, {"k": 5}, {"fee_weight": 0.5}))
-
-
-# One network at a time.
-
-
-def test_a_fitted_policy_is_written_and_read_back():
-    rng = np.random.default_rng(0)
-    X, errors = rng.normal(size=(80, 3)), rng.random((80, 4))
-    for fitting in SETTINGS.values():
-        scorer = fitting.fit(X, errors, panel=Panel.two_stage(["a", "b", "c"]))
-        read = read_scorer(scorer_state(scorer, 3))
-        for rows in (1, 2, 80):
-            np.testing.assert_allclose(read.scores(X[:rows]), scorer.scores(X[:rows]), atol=GAP / 2)
-
-
-def test_a_residual_network_is_written_and_read_back():
-    module = Module(resnet(4, 5, width=4, seed=2))
-    X = np.random.default_rng(0).random((3, 3072)).astype(np.float32)
-    graph = NetworkGraph(network_graph(module, 3072))
-    np.testing.assert_allclose(graph.scores(X), module.scores(X), atol=1e-4)
-    np.testing.assert_allclose(graph.scores(X, batch=1), module.scores(X), atol=1e-4)
-
-
-def test_what_was_read_can_be_written_again():
-    graph = perceptrons_graph(perceptrons())
-    assert network_graph(NetworkGraph(graph), 3) == graph
-
-
-def test_what_has_no_graph_is_refused():
-    class Stranger:
-        def scores(self, X):
-            return np.zeros((1, len(X), 2))
-
-    with pytest.raises(InvalidInputError, match="`learner` must be one that can be saved, got Stranger"):
-        network_graph(Stranger(), 3)
 
 
 # Routes.

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from askwho.engine._networks import Alone, Mlp, Network, Pixels, resnet
     from askwho.engine._train import History, apply, pick_device, train
 
+# Public names and their files, all of which import torch: found when first asked for.
 _LATER = {
     "Alone": "_networks",
     "Mlp": "_networks",

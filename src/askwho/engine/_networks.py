@@ -158,6 +158,10 @@ class _Stem(nn.Module):
     What the convolution gives is linear in the 3×3 patches of the images, so its mean and variance over a batch follow
     from the moments of those 27 numbers: batch norm needs no pass over the far larger output, neither forwards nor
     backwards. As a product of matrices it is also several times as fast as convolutions of three channels are on a GPU.
+
+    References:
+        Ioffe, Szegedy. Batch normalization: accelerating deep network training by reducing internal covariate shift.
+        ICML 2015.
     """
 
     def __init__(self, width: int) -> None:

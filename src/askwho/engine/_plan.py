@@ -8,6 +8,7 @@ from askwho import _validation as check
 from askwho.exceptions import InvalidInputError
 
 Precision = Literal["auto", "float32", "bfloat16"]
+"""Of the short kinds of float only bfloat16, whose range is float32's: no loss need be scaled."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +21,15 @@ class Training:
         rate: the learning rate; or one for each member.
         weight_decay: decoupled, as in AdamW; 0 is Adam.
         schedule: `"cosine"`, down to 0 over the epochs, or `"constant"`.
-        patience: stop after so many epochs in which no member got better on held-out rows; None never does.
+        patience: early stopping, after so many epochs in which no member got better on held-out rows; None never does.
         precision: of the network's own arithmetic; `"auto"` is bfloat16 on CUDA, and float32 elsewhere.
         compiled: whether to compile the network for whole batches, on CUDA; it takes seconds, and pays for large ones.
             Rows that fill no batch then wait for an epoch whose order has them earlier.
+
+    References:
+        Kingma, Ba. Adam: a method for stochastic optimization. ICLR 2015.
+        Loshchilov, Hutter. SGDR: stochastic gradient descent with warm restarts. ICLR 2017: the cosine alone.
+        Loshchilov, Hutter. Decoupled weight decay regularization. ICLR 2019.
     """
 
     epochs: int = 100

@@ -17,6 +17,8 @@ from askwho.exceptions import DivergedError, InvalidInputError
 
 # Multiplications a step below which a second thread is not worth waiting for.
 _WORTH_THREADS = 20_000_000
+# Held-out rows that go through a network together: without gradients a block far larger than a batch fits.
+_HELD_BLOCK = 4096
 
 Loss = Callable[..., Tensor]
 """Scores (members, b, m) and targets, each (members, b, ...), to unreduced losses (members, b)."""
@@ -278,8 +280,8 @@ def _held_loss(
     network.eval()
     total = torch.zeros(network.members, device=held.device)
     with torch.inference_mode():
-        for start in range(0, held.shape[-1], 4096):
-            index = held[..., start : start + 4096]
+        for start in range(0, held.shape[-1], _HELD_BLOCK):
+            index = held[..., start : start + _HELD_BLOCK]
             with context():
                 scores = network(data.inputs[index])
             total += loss(scores.float(), *data.targets_at(index)).sum(dim=1)

@@ -3,7 +3,8 @@
 from typing import Any
 
 from askwho.fitting._surrogate import SurrogateCardinality
-from askwho.learners import SURROGATES, CompSum
+from askwho._surrogates import SURROGATES
+from askwho.learners import CompSum
 
 
 def priced(learner: Any, fee_weight: float) -> Any:  # noqa: ANN401 - whatever `fit` takes

@@ -1,11 +1,24 @@
 """Learners of expected error: features in, one expected error an entity out; and the base of our own."""
 
-from askwho.learners._comp_sum import SURROGATE_NAMES, CompSum, Exportable, Scorer, Shares
-from askwho.learners._learner import Learner, MakeLearner, cross_fit, each_fold, folds
-from askwho.learners._own import OwnBase, Trial, Words, own_base, weigh_words
-from askwho.learners._perceptrons import Perceptrons, fit_perceptrons, fit_regressors, log_shares
-from askwho.learners._registry import LEARNERS, candidates, suited
+from askwho._parts import State
+from askwho.learners._comp_sum import SURROGATE_NAMES, CompSum
+from askwho.learners._learner import Learner, MakeLearner, cross_fit, each_fold, fitted, folds, predicted
+from askwho.learners._log_shares import log_shares
+from askwho.learners._network_graph import NetworkGraph
+from askwho.learners._own import OwnBase, Trial, own_base
+from askwho.learners._perceptrons import Perceptrons, fit_perceptrons, fit_regressors
+from askwho.learners._registry import (
+    LEARNERS,
+    candidates,
+    check_learner,
+    learner_name,
+    make_learner,
+    suited,
+    surrogate_settings,
+)
+from askwho.learners._scorer import Scorer, Shares
 from askwho.learners._smooth import Linear, Neighbours
+from askwho.learners._tree_graph import TreeModel, graph_of_forest
 from askwho.learners._trees import Boosting, Forest
 
 __all__ = [
@@ -13,26 +26,33 @@ __all__ = [
     "SURROGATE_NAMES",
     "Boosting",
     "CompSum",
-    "Exportable",
     "Forest",
     "Learner",
     "Linear",
     "MakeLearner",
     "Neighbours",
+    "NetworkGraph",
     "OwnBase",
     "Perceptrons",
     "Scorer",
     "Shares",
+    "State",
+    "TreeModel",
     "Trial",
-    "Words",
     "candidates",
+    "check_learner",
     "cross_fit",
     "each_fold",
     "fit_perceptrons",
     "fit_regressors",
+    "fitted",
     "folds",
+    "graph_of_forest",
+    "learner_name",
     "log_shares",
+    "make_learner",
     "own_base",
+    "predicted",
     "suited",
-    "weigh_words",
+    "surrogate_settings",
 ]

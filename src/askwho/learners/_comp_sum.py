@@ -1,57 +1,35 @@
 """The paper's policy (Algorithm 1): a network whose scores rank the entities, trained by a surrogate."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, KeysView, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from askwho import _validation as check
 from askwho._comp_sum import check_u
+from askwho._surrogates import SURROGATES, Surrogate
 from askwho.costs import augmented_costs
 from askwho.engine import Training, require_torch
 from askwho.exceptions import InvalidInputError
 from askwho.learners._learner import folds
-from askwho.learners._perceptrons import fit_perceptrons, log_shares
+from askwho.learners._perceptrons import fit_perceptrons
+from askwho.learners._scorer import Scorer, Shares
 from askwho.panel import Panel
 
-# The names of `losses.SURROGATES`, which cannot be read without torch.
-SURROGATE_NAMES = (
-    "top-k",
-    "mozannar-sontag",
-    "one-vs-all",
-    "mao-one-stage",
-    "asymmetric-softmax",
-    "mao-two-stage",
-    "mao-two-stage-regression",
-    "post-hoc",
-)
-_WITH_U = ("top-k", "mao-one-stage", "mao-two-stage", "mao-two-stage-regression")
-_OF_ERRORS = ("mozannar-sontag", "one-vs-all", "asymmetric-softmax")
-_OF_COSTS_UP_TO_1 = ("mao-one-stage", "mao-two-stage")
+SURROGATE_NAMES: KeysView[str] = SURROGATES.keys()
+"""The names of `losses.SURROGATES`, as they are now: known without torch."""
+# Up to the one u the paper's bound (Theorem 4.7) holds for every k; from the other on only the first is ranked.
+_MOST_U, _U_OF_THE_FIRST = 1.5, 2.0
+# Costs are sums of floats: what is above 1 by rounding alone is 1.
+_ROUNDING = 1e-9
+# The best weights are chosen on a tenth of the groups: enough to choose by, and little to do without.
 _HELD_FOLDS = 10
+# Adam at its usual rate, and long enough for small networks; patience ends what has stopped getting better.
 _TRAINING = Training(epochs=100, batch=256, rate=1e-3, patience=20)
-
-
-@runtime_checkable
-class Scorer(Protocol):
-    """A fitted policy: higher scores are asked earlier, at the price it was trained with."""
-
-    def scores(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "members n a"]:
-        """Return log-shares, shape (members, n, |A|)."""
-        ...
-
-
-@runtime_checkable
-class Exportable(Protocol):
-    """A fitted policy that can write itself down as a graph."""
-
-    def graph(self, n_features: int) -> bytes:
-        """Return an ONNX graph: X (n, d) in, scores Y (n, |A|) out."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -61,7 +39,8 @@ class CompSum:
     Its scores rank entities at the one price it was trained with: any k, no other fees.
 
     Args:
-        surrogate: a name in `losses.SURROGATES`.
+        surrogate: a name in `losses.SURROGATES`; or a function of your own: scores and augmented costs, torch tensors
+            of shape (..., |A|), to one loss a row, shape (...), whose minimiser ranks all entities.
         u: the member of the comp-sum family, where the surrogate has one. Past 1.5 the paper's bound fails for k > 1;
             at 2 only the first entity is ranked.
         shift: M of the weights M − μ_j, for `"top-k"`: `"max"`, `"sum"` (the paper's) or a number. Where answers are
@@ -74,7 +53,7 @@ class CompSum:
         training: how to train.
     """
 
-    surrogate: str = "top-k"
+    surrogate: str | Callable[[Any, Any], Any] = "top-k"
     u: float = 1.0
     shift: Literal["max", "sum"] | float = "max"
     fee_weight: float = 1.0
@@ -85,7 +64,7 @@ class CompSum:
     training: Training = _TRAINING
 
     def __post_init__(self) -> None:
-        check.one_of(self.surrogate, "surrogate", SURROGATE_NAMES)
+        self._check_surrogate()
         check_u(self.u)
         check.finite_number(self.fee_weight, "fee_weight", minimum=0.0)
         if isinstance(self.shift, str):
@@ -96,9 +75,23 @@ class CompSum:
             raise InvalidInputError("`error_bound` must be above 0, got 0: every answer would be as good as any other.")
 
     @property
+    def name(self) -> str:
+        """What the surrogate is called: its name in `losses.SURROGATES`, or the function's own."""
+        if isinstance(self.surrogate, str):
+            return self.surrogate
+        return getattr(self.surrogate, "__name__", type(self.surrogate).__name__)
+
+    @property
+    def facts(self) -> Surrogate:
+        """What is known of the surrogate; of one's own, what `surrogate` asks of it."""
+        if isinstance(self.surrogate, str):
+            return SURROGATES[self.surrogate]
+        return Surrogate(self.name, self.surrogate, "your own", "any", "costs", "as given")
+
+    @property
     def ranks_only_the_first(self) -> bool:
         """Whether the minimiser tells nothing of the second entity: then k = 1 is all it can be asked for."""
-        return self.surrogate in _WITH_U and self.u >= 2
+        return self.facts.ranks == "best" or ("u" in self.facts.options and self.u >= _U_OF_THE_FIRST)
 
     def fit(
         self,
@@ -152,12 +145,12 @@ class CompSum:
         """Return what the surrogate takes, costs or zero-one errors, shape (n, |A|); NaN where not asked."""
         self._check_panel(panel)
         bounded = errors if self.error_bound is None else np.minimum(errors, self.error_bound)
-        if self.surrogate in _OF_ERRORS:
+        if self.facts.takes == "errors":
             return bounded
         costs = augmented_costs(bounded, panel=panel, fees=fees, fee_weight=self.fee_weight)
-        if self.surrogate in _OF_COSTS_UP_TO_1 and (costs > 1 + 1e-9).any():
+        if self.facts.bounded and (costs > 1 + _ROUNDING).any():
             raise InvalidInputError(
-                f"`costs` must be between 0 and 1 for the surrogate {self.surrogate!r}, got {np.nanmax(costs):g}: "
+                f"`costs` must be between 0 and 1 for the surrogate {self.name!r}, got {np.nanmax(costs):g}: "
                 "lower `fee_weight`, bound the errors, or use 'top-k'."
             )
         return costs
@@ -188,19 +181,20 @@ class CompSum:
             checkpoint: a file to go on from after an interruption.
             progress: called with a line of text after every epoch.
         """
-        if self.surrogate in _WITH_U and self.u > 1.5:
-            warnings.warn(
-                f"u = {self.u:g}: past 1.5 the consistency bound fails for k > 1"
-                + (", and at 2 only the first entity is ranked." if self.u >= 2 else "."),
-                stacklevel=2,
+        if "u" in self.facts.options and self.u > _MOST_U:
+            further = (
+                f", and at {_U_OF_THE_FIRST:g} only the first entity is ranked" if self.u >= _U_OF_THE_FIRST else ""
             )
-        require_torch(f"The surrogate {self.surrogate!r}")
+            warnings.warn(
+                f"u = {self.u:g}: past {_MOST_U:g} the consistency bound fails for k > 1{further}.", stacklevel=2
+            )
+        require_torch(f"The surrogate {self.name!r}")
         from askwho.learners import _objective  # noqa: PLC0415 - the seam to torch
 
         targets, loss = _objective.objective(self, tables, panel)
         common: dict[str, Any] = {
             "training": self.training,
-            "loss_name": f"{self.surrogate}, u = {self.u!r}, {len(panel.labels)} labels",
+            "loss_name": f"{self._loss_name()}, u = {self.u!r}, {len(panel.labels)} labels",
             "rows": rows,
             "held": held,
             "device": device,
@@ -215,46 +209,34 @@ class CompSum:
             raise InvalidInputError(f"`seeds` must be one for a network of your own, got {len(seeds)}.")
         else:
             found = _objective.fit_module(self, X, targets, loss, outputs=len(panel), seed=int(seeds[0]), **common)
-        return Shares(found, len(panel.labels)) if self.surrogate == "asymmetric-softmax" else found
+        return Shares(found, len(panel.labels)) if self.facts.ranks == "all by shares" else found
+
+    def _check_surrogate(self) -> None:
+        given: Any = self.surrogate
+        known = given in SURROGATES if isinstance(given, str) else callable(given) and not isinstance(given, type)
+        if not known:
+            names = ", ".join(repr(name) for name in SURROGATES)
+            raise InvalidInputError(
+                f"`surrogate` must be one of {names}, or a function of scores and costs, got {given!r}."
+            )
+
+    def _loss_name(self) -> str:
+        """The surrogate as a checkpoint knows it: two functions may be called the same."""
+        place = "" if isinstance(self.surrogate, str) else f"{getattr(self.surrogate, '__module__', '')}."
+        return place + getattr(self.surrogate, "__qualname__", self.name)
 
     def _check_panel(self, panel: Panel) -> None:
-        if self.surrogate in (*_OF_ERRORS, "mao-one-stage") and not panel.labels:
+        facts = self.facts
+        if facts.regime == "one-stage" and not panel.labels:
             raise InvalidInputError(
-                f"`surrogate` must be for base and experts, got {self.surrogate!r}, which is for labels and experts."
+                f"`surrogate` must be for base and experts, got {self.name!r}, which is for labels and experts."
             )
-        if self.surrogate in _OF_ERRORS and panel.is_kind("reject").any():
+        if facts.takes == "errors" and panel.is_kind("reject").any():
             raise InvalidInputError(
-                f"`panel` must have no reject for the surrogate {self.surrogate!r}, which takes errors: the price of "
+                f"`panel` must have no reject for the surrogate {self.name!r}, which takes errors: the price of "
                 "abstaining is not among them. Use 'top-k' or 'mao-one-stage'."
             )
-        if self.surrogate in ("mao-two-stage", "mao-two-stage-regression", "post-hoc") and not (
-            panel.entities[0].kind == "base"
-        ):
+        if facts.regime == "two-stage" and panel.entities[0].kind != "base":
             raise InvalidInputError(
-                f"`panel` must have a base in front for the surrogate {self.surrogate!r}, got {panel.names[0]!r}."
+                f"`panel` must have a base in front for the surrogate {self.name!r}, got {panel.names[0]!r}."
             )
-
-
-@dataclass(frozen=True, eq=False)
-class Shares:
-    """A policy trained by the asymmetric softmax: beyond the first entity its shares rank, not its scores.
-
-    Args:
-        scorer: the trained network.
-        n_labels: how many of the entities are labels.
-    """
-
-    scorer: Scorer
-    n_labels: int
-
-    def scores(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "members n a"]:
-        """Return the logarithm of `losses.asymmetric_softmax_shares`, less a constant a row.
-
-        The shape is (members, n, |A|).
-        """
-        raw = self.scorer.scores(X)
-        labels, experts = raw[..., : self.n_labels], raw[..., self.n_labels :]
-        rest = labels.copy()
-        np.put_along_axis(rest, labels.argmax(axis=-1)[..., None], -np.inf, axis=-1)
-        margin = experts - np.logaddexp.reduce(rest, axis=-1, keepdims=True)
-        return log_shares(np.concatenate([log_shares(labels), -np.logaddexp(0.0, -margin)], axis=-1))

@@ -12,11 +12,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from askwho._parts import State
 from askwho.engine import Alone, Mlp, Training, apply, train
 from askwho.exceptions import InvalidInputError
 from askwho.learners._comp_sum import CompSum
-from askwho.learners._perceptrons import log_shares, standardisation
-from askwho.losses import SURROGATES, deferral_weights, weighted_comp_sum
+from askwho.learners._log_shares import log_shares
+from askwho.learners._network_graph import NetworkGraph, network_state
+from askwho.learners._scale import standardisation
+from askwho.losses import deferral_surrogate, deferral_weights, weighted_comp_sum
 from askwho.panel import Panel
 
 
@@ -24,18 +27,28 @@ def objective(
     settings: CompSum, tables: Float[np.ndarray, "m n a"], panel: Panel
 ) -> tuple[list[np.ndarray], Callable[..., Tensor]]:
     """Return what the loss takes beside the scores, and the loss; weights are made once, not at every step."""
-    if settings.surrogate == "top-k":
+    facts, function = settings.facts, settings.facts.function
+    if function is deferral_surrogate:
         return weighted_objective(tables, shift=settings.shift, u=settings.u)
     if np.isnan(tables).any():
         raise InvalidInputError(
-            f"`surrogate` must be 'top-k' where answers are missing, got {settings.surrogate!r}: it was published for "
-            "complete ones."
+            f"`surrogate` must be 'top-k' where answers are missing, got {settings.name!r}: it takes complete ones."
         )
-    entry = SURROGATES[settings.surrogate]
-    options: dict[str, Any] = {"u": settings.u} if "u" in entry.options else {}
-    if "n_labels" in entry.options:
+    options: dict[str, Any] = {"u": settings.u} if "u" in facts.options else {}
+    if "n_labels" in facts.options:
         options["n_labels"] = len(panel.labels)
-    return [tables.astype(np.float32)], lambda scores, table: entry.function(scores, table, **options)
+
+    def loss(scores: Tensor, table: Tensor) -> Tensor:
+        losses = function(scores, table, **options)
+        got = tuple(getattr(losses, "shape", ()))
+        if got != scores.shape[:-1]:
+            raise InvalidInputError(
+                f"`surrogate` must give one loss a row, shape {tuple(scores.shape[:-1])}, got {got} from "
+                f"{settings.name!r}: sum over the entities, and leave the mean over rows to the training."
+            )
+        return losses
+
+    return [tables.astype(np.float32)], loss
 
 
 def weighted_objective(
@@ -67,23 +80,25 @@ class Module:
 
     Args:
         module: features (n, d) in, scores (n, |A|) out.
+        n_features: d.
     """
 
     module: nn.Module
+    n_features: int
 
     def scores(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "1 n a"]:
         """Return log-shares, shape (1, n, |A|)."""
         return log_shares(apply(self.module, torch.from_numpy(X.astype(np.float32)), batch=1024).numpy()[None])
 
-    def graph(self, n_features: int) -> bytes:
-        """Return the module as an ONNX graph: X (n, d) in, scores Y (n, |A|) out."""
+    def to_state(self) -> State:
+        """Return what is written: the module as an ONNX graph, X (n, d) in, scores Y (n, |A|) out."""
         stream: Any = io.BytesIO()
         with warnings.catch_warnings():
             # The newer exporter needs two more packages, and gives the same graph.
             warnings.simplefilter("ignore")
             torch.onnx.export(
                 self.module.cpu().eval(),
-                (torch.zeros(2, n_features),),
+                (torch.zeros(2, self.n_features),),
                 stream,
                 dynamo=False,
                 input_names=["X"],
@@ -91,7 +106,12 @@ class Module:
                 dynamic_axes={"X": {0: "n"}, "Y": {0: "n"}},
                 opset_version=17,
             )
-        return stream.getvalue()
+        return network_state(stream.getvalue())
+
+    @classmethod
+    def from_state(cls, state: State) -> NetworkGraph:
+        """Return the network that was written, at work in a graph: no torch is needed to read it."""
+        return NetworkGraph.from_state(state)
 
 
 def fit_module(
@@ -140,7 +160,7 @@ def fit_module(
         checkpoint=checkpoint,
         progress=progress,
     )
-    return Module(nn.Sequential(*front, last).cpu())
+    return Module(nn.Sequential(*front, last).cpu(), X.shape[1])
 
 
 class _Scaled(nn.Module):

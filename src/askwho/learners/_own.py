@@ -5,70 +5,61 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float, Float32, Int, Shaped
+from jaxtyping import Float, Int, Shaped
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
-from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler, normalize
+from sklearn.preprocessing import StandardScaler
 
+from askwho._parts import State, part
+from askwho.learners._base_models import base_model_state
 from askwho.learners._learner import each_fold
+from askwho.learners._words import Words, words_of
 
-_PLAIN: Any = None
-_WORDS: Any = HashingVectorizer(n_features=2**20, ngram_range=(1, 2), alternate_sign=False, norm=_PLAIN, binary=True)
 # Past this many classes a linear model of a million words costs more than it can tell.
 _MOST_TEXT_CLASSES = 5
 # A base must take so much of a constant's error away: one that hardly knows more would only stand in the way.
 _LEAST_GAIN = 0.03
 
 
-def weigh_words(words: Any, weights: Float32[np.ndarray, " w"]) -> Any:  # noqa: ANN401 - sparse matrices
-    """Return words times their weights, every text scaled to length one, shape (n, w)."""
-    return normalize(words.multiply(weights[None]).tocsr(), copy=False)
-
-
-class Words:
-    """A logistic model of words and pairs of words, each weighed by how much it tells one class from the rest."""
-
-    classes_: np.ndarray
-
-    def fit(self, words: Any, truth: Shaped[np.ndarray, " n"]) -> "Words":  # noqa: ANN401 - a sparse matrix
-        """Learn from texts as rows of words that are there (1) or not (0)."""
-        tells = np.zeros(words.shape[1])
-        everywhere = np.asarray(words.sum(axis=0)).ravel()
-        for each in np.unique(truth):
-            inside = np.asarray(words[truth == each].sum(axis=0)).ravel()
-            here, there = inside + 1.0, everywhere - inside + 1.0
-            tells = np.maximum(tells, np.abs(np.log((here / here.sum()) / (there / there.sum()))))
-        self.weights_ = tells.astype(np.float32)
-        self.linear_ = LogisticRegression(C=10.0, max_iter=100).fit(weigh_words(words, self.weights_), truth)
-        self.classes_ = self.linear_.classes_
-        return self
-
-    def predict(self, words: Any) -> Shaped[np.ndarray, " n"]:  # noqa: ANN401
-        """Return the likeliest class, shape (n,)."""
-        return self.linear_.predict(weigh_words(words, self.weights_))
-
-    def predict_proba(self, words: Any) -> Float[np.ndarray, "n t"]:  # noqa: ANN401
-        """Return the probability of each class, shape (n, T)."""
-        return self.linear_.predict_proba(weigh_words(words, self.weights_))
-
-
+@part("own-base")
 @dataclass(frozen=True, eq=False)
 class OwnBase:
-    """A fitted base predictor: which model of which inputs."""
+    """A fitted base predictor.
+
+    Args:
+        name: `"logistic"`, `"forest-classifier"`, `"words"`, `"ridge"` or `"forest-regressor"`.
+        model: with `predict`, and for classes `predict_proba`.
+        reads: what the model takes.
+    """
 
     name: str
     model: Any
     reads: Literal["features", "text"]
 
-    def predict(self, X: Float[np.ndarray, "n d"], texts: Sequence[str] | None) -> Shaped[np.ndarray, " n"]:
-        """Return the base's answers, shape (n,)."""
-        return self.model.predict(_WORDS.transform(texts) if self.reads == "text" else X)
+    @property
+    def classes(self) -> Shaped[np.ndarray, " t"] | None:
+        """The sorted classes, shape (T,); None for numbers."""
+        return getattr(self.model, "classes_", getattr(self.model, "classes", None))
 
-    def shares(self, X: Float[np.ndarray, "n d"], texts: Sequence[str] | None) -> Float[np.ndarray, "n t"]:
-        """Return the base's probabilities of the sorted classes, shape (n, T)."""
-        return self.model.predict_proba(_WORDS.transform(texts) if self.reads == "text" else X)
+    def say(
+        self, X: Float[np.ndarray, "n d"], texts: Sequence[str] | None
+    ) -> tuple[Shaped[np.ndarray, " n"], Float[np.ndarray, "n t"] | None]:
+        """Return the base's answers, shape (n,), and its probabilities of the sorted classes, shape (n, T), or None."""
+        inputs, classes = words_of(texts) if self.reads == "text" else X, self.classes
+        if classes is None:
+            return self.model.predict(inputs), None
+        shares = self.model.predict_proba(inputs)
+        return classes[shares.argmax(axis=1)], shares
+
+    def to_state(self) -> State:
+        """Return what is written: which base it is, and its model as arrays or a graph."""
+        return State(plain={"name": self.name, "reads": self.reads}, parts={"model": base_model_state(self.model)})
+
+    @classmethod
+    def from_state(cls, state: State) -> "OwnBase":
+        """Return the base that was written, its model at work without scikit-learn."""
+        return cls(state.plain["name"], state.read("model"), state.plain["reads"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,14 +84,26 @@ def own_base(
     task: Literal["classification", "regression"],
     random_state: int = 0,
 ) -> Trial | None:
-    """Return the best base that the features give, or None where none is clearly better than a constant answer."""
+    """Return the best base that the features give, or None where none is clearly better than a constant answer.
+
+    Of classes: logistic regression, extremely randomised trees, and `Words` where there are texts; of numbers: ridge
+    regression and extremely randomised trees. Each is cross-fitted, and the least error wins.
+
+    Args:
+        X: shape (n, d).
+        texts: n of them, or None.
+        truth: shape (n,).
+        fold: shape (n,), from `folds`.
+        task: what the truth is.
+        random_state: the seed.
+    """
     if task == "regression":
         truth = truth.astype(np.float64)
     elif min(len(np.unique(truth[seen])) for seen, _ in each_fold(fold)) < 2:
         return None
     words: Any = None
     if texts is not None and task == "classification" and len(np.unique(truth)) <= _MOST_TEXT_CLASSES:
-        words = _WORDS.transform(texts)
+        words = words_of(texts)
     trials: dict[str, tuple[np.ndarray, np.ndarray, Any, np.ndarray | None]] = {}
     classes = np.unique(truth)
     for name, inputs in _inputs(task, X, words).items():
@@ -139,6 +142,7 @@ def _fit(name: str, random_state: int, inputs: Any, truth: np.ndarray) -> Any:  
 
 
 def _make(name: str, random_state: int) -> Any:  # noqa: ANN401 - any scikit-learn predictor
+    # One setting each: `own_base` chooses among models, and a finer choice would be chance on a small log.
     forest: dict[str, Any] = {"n_estimators": 150, "random_state": random_state, "n_jobs": 2}
     return {
         "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=300)),

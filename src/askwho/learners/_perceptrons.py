@@ -8,14 +8,21 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from askwho._parts import State
 from askwho.engine import Training
+from askwho.learners._log_shares import log_shares
+from askwho.learners._network_graph import NetworkGraph, network_state, perceptrons_graph
+from askwho.learners._scale import standardisation
 
+# What the widest layer gives for a block of rows takes 16 MiB at the most.
 _BLOCK_CELLS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
 class Perceptrons:
-    """Fitted perceptrons, one or several: features (n, d) in, scores (members, n, m) out, without torch.
+    """Fitted multi-layer perceptrons with ReLU, one or several: features (n, d) in, scores (members, n, m) out.
+
+    They predict without torch.
 
     Args:
         mean: of the features, shape (d,).
@@ -44,6 +51,15 @@ class Perceptrons:
         step = max(1, _BLOCK_CELLS // (len(self) * widest))
         return np.concatenate([self._block(X[i : i + step]) for i in range(0, len(X), step)], axis=1)
 
+    def to_state(self) -> State:
+        """Return what is written: a graph, which gives the same scores."""
+        return network_state(perceptrons_graph(self.mean, self.scale, self.weights, self.biases))
+
+    @classmethod
+    def from_state(cls, state: State) -> NetworkGraph:
+        """Return the networks that were written, at work in a graph."""
+        return NetworkGraph.from_state(state)
+
     def _block(self, X: np.ndarray) -> np.ndarray:
         x: np.ndarray = ((X - self.mean) / self.scale).astype(np.float32)
         for i, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
@@ -51,13 +67,6 @@ class Perceptrons:
             if i < len(self.weights) - 1:
                 np.maximum(x, 0.0, out=x)
         return x
-
-
-def log_shares(scores: Float[np.ndarray, "*batch m"]) -> Float[np.ndarray, "*batch m"]:
-    """Return scores less the logarithm of the sum of their exponentials, the shape of `scores`, float64."""
-    exact = scores.astype(np.float64)
-    exact -= exact.max(axis=-1, keepdims=True)
-    return exact - np.log(np.exp(exact).sum(axis=-1, keepdims=True))
 
 
 def fit_perceptrons(
@@ -130,9 +139,3 @@ def fit_regressors(
         seeds=seeds,
         device=device,
     )
-
-
-def standardisation(X: Float[np.ndarray, "n d"]) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
-    """Return what to take off each feature and what to divide it by; a constant one is left alone."""
-    deviation = X.std(axis=0, dtype=np.float64)
-    return X.mean(axis=0, dtype=np.float64), np.where(deviation > 1e-12, deviation, 1.0)

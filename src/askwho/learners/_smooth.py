@@ -4,6 +4,12 @@ import numpy as np
 from jaxtyping import Float
 from sklearn.neighbors import NearestNeighbors
 
+from askwho._parts import State, part, pick
+from askwho.learners._scale import LEAST_DEVIATION
+
+# The intercept is not shrunk; this much keeps the equations solvable where all features are constants.
+_INTERCEPT_PENALTY = 1e-9
+
 
 class _Scaled:
     """Features at mean zero and deviation one, as distances and penalties need them."""
@@ -11,15 +17,25 @@ class _Scaled:
     def _fit_scale(self, X: np.ndarray) -> np.ndarray:
         self.mean_ = X.mean(axis=0)
         deviation = X.std(axis=0)
-        self.deviation_ = np.where(deviation > 1e-12, deviation, 1.0)
+        self.deviation_ = np.where(deviation > LEAST_DEVIATION, deviation, 1.0)
         return self._scale(X)
 
     def _scale(self, X: np.ndarray) -> np.ndarray:
         return (X - self.mean_) / self.deviation_
 
 
+@part("neighbours")
 class Neighbours(_Scaled):
-    """The mean error on the most similar past queries, shrunk to the entity's own mean."""
+    """The mean error on the most similar past queries: k-nearest-neighbour regression, shrunk to the entity's own mean.
+
+    Args:
+        random_state: none is needed; every learner takes one.
+        neighbours: how many past queries, whoever answered them.
+        prior: how many answers the entity's own mean counts as.
+
+    References:
+        Cover, Hart. Nearest neighbor pattern classification. IEEE Transactions on Information Theory 13, 1967.
+    """
 
     def __init__(self, random_state: int = 0, *, neighbours: int = 60, prior: float = 5.0) -> None:
         self.random_state = random_state
@@ -42,20 +58,34 @@ class Neighbours(_Scaled):
         total = self.prior * self.means_ + self.errors_[near].sum(axis=1)
         return total / (self.prior + self.asked_[near].sum(axis=1))
 
+    def to_state(self) -> State:
+        """Return what is written: the past queries, and who erred how much on each."""
+        return State(
+            plain={"random_state": int(self.random_state), "neighbours": self.neighbours, "prior": self.prior},
+            arrays={"seen": self.seen_, "errors": np.where(self.asked_, self.errors_, np.nan)},
+        )
 
+    @classmethod
+    def from_state(cls, state: State) -> "Neighbours":
+        """Return the neighbours that were written."""
+        return cls(**state.plain).fit(*pick(state.arrays, "seen", "errors"))
+
+
+@part("linear")
 class Linear(_Scaled):
-    """Ridge regression of the error, one row of weights an entity."""
+    """Ridge regression of the error, one row of weights an entity.
+
+    Args:
+        random_state: none is needed; every learner takes one.
+        penalty: what the squares of the weights cost, of features at deviation one.
+
+    References:
+        Hoerl, Kennard. Ridge regression: biased estimation for nonorthogonal problems. Technometrics 12, 1970.
+    """
 
     def __init__(self, random_state: int = 0, *, penalty: float = 10.0) -> None:
         self.random_state = random_state
         self.penalty = penalty
-
-    @classmethod
-    def of(cls, *, weights: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> "Linear":
-        """Return a fitted model from its parts: weights (d + 1, |A|), the features' means and deviations (d,)."""
-        made = cls()
-        made.weights_, made.mean_, made.deviation_ = weights, mean, deviation
-        return made
 
     def fit(self, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"]) -> "Linear":
         """Learn from errors of shape (n, |A|), NaN where an entity was not asked."""
@@ -69,7 +99,7 @@ class Linear(_Scaled):
                 self.weights_[:, entities] = np.append(np.zeros(X.shape[1]), np.nanmean(errors))[:, None]
                 continue
             design = np.hstack([scaled[rows], np.ones((rows.sum(), 1))])
-            penalty = np.diag([self.penalty] * X.shape[1] + [1e-9])
+            penalty = np.diag([self.penalty] * X.shape[1] + [_INTERCEPT_PENALTY])
             self.weights_[:, entities] = np.linalg.solve(
                 design.T @ design + penalty, design.T @ errors[np.ix_(rows, entities)]
             )
@@ -78,3 +108,17 @@ class Linear(_Scaled):
     def predict(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n a"]:
         """Return expected errors, shape (n, |A|)."""
         return self._scale(np.asarray(X, dtype=np.float64)) @ self.weights_[:-1] + self.weights_[-1]
+
+    def to_state(self) -> State:
+        """Return what is written: weights (d + 1, |A|), and the features' means and deviations (d,)."""
+        return State(
+            plain={"random_state": int(self.random_state), "penalty": self.penalty},
+            arrays={"weights": self.weights_, "mean": self.mean_, "deviation": self.deviation_},
+        )
+
+    @classmethod
+    def from_state(cls, state: State) -> "Linear":
+        """Return the model that was written."""
+        made = cls(**state.plain)
+        made.weights_, made.mean_, made.deviation_ = pick(state.arrays, "weights", "mean", "deviation")
+        return made

@@ -6,14 +6,26 @@ import numpy as np
 from jaxtyping import Float
 from sklearn.ensemble import ExtraTreesRegressor
 
+from askwho._parts import State, part
 from askwho.exceptions import missing_dependency
+from askwho.learners._tree_graph import TreeModel, graph_of_boosters, graph_of_forest
 
 # Numbers in a table above which a second thread pays for what it waits; the trees are the same.
 _WORTH_THREADS = 2_000_000
 
 
+@part("forest")
 class Forest:
-    """Extremely randomised trees: one forest for all entities, or one each where answers are missing."""
+    """Extremely randomised trees: one forest for all entities, or one each where answers are missing.
+
+    Args:
+        random_state: the seed.
+        trees: how many.
+        leaf: the fewest queries in a leaf.
+
+    References:
+        Geurts, Ernst, Wehenkel. Extremely randomized trees. Machine Learning 63, 2006.
+    """
 
     def __init__(self, random_state: int = 0, *, trees: int = 100, leaf: int = 5) -> None:
         self.random_state = random_state
@@ -22,25 +34,43 @@ class Forest:
 
     def fit(self, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"]) -> "Forest":
         """Learn from errors of shape (n, |A|), NaN where an entity was not asked."""
-        self.n_entities_ = errors.shape[1]
         asked = ~np.isnan(errors)
         # Entities that were asked on the same rows share a forest: it is as good and many times cheaper.
         patterns, which = np.unique(asked, axis=1, return_inverse=True)
-        self.forests_ = [
-            (
-                np.flatnonzero(which.ravel() == p),
-                self._one(X, errors, patterns[:, p], np.flatnonzero(which.ravel() == p)),
-            )
-            for p in range(patterns.shape[1])
+        shared = [np.flatnonzero(which.ravel() == p) for p in range(patterns.shape[1])]
+        self.forests_: list[tuple[np.ndarray, ExtraTreesRegressor | TreeModel]] = [
+            (entities, self._one(X, errors, patterns[:, p], entities)) for p, entities in enumerate(shared)
         ]
         return self
 
     def predict(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n a"]:
         """Return expected errors, shape (n, |A|)."""
-        out = np.empty((len(X), self.n_entities_))
+        out = np.empty((len(X), sum(len(entities) for entities, _ in self.forests_)))
         for entities, forest in self.forests_:
             out[:, entities] = forest.predict(X).reshape(len(X), -1)
         return out
+
+    def to_state(self) -> State:
+        """Return what is written: settings, whose forest is whose, and a graph each."""
+        return State(
+            plain={
+                "random_state": int(self.random_state),
+                "trees": self.trees,
+                "leaf": self.leaf,
+                "entities": [entities.tolist() for entities, _ in self.forests_],
+            },
+            graphs={f"forest-{i}": graph_of_forest(forest) for i, (_, forest) in enumerate(self.forests_)},
+        )
+
+    @classmethod
+    def from_state(cls, state: State) -> "Forest":
+        """Return the forest that was written, its trees at work in a graph."""
+        plain = state.plain
+        made = cls(plain["random_state"], trees=plain["trees"], leaf=plain["leaf"])
+        made.forests_ = [
+            (np.array(entities), TreeModel(state.graphs[f"forest-{i}"])) for i, entities in enumerate(plain["entities"])
+        ]
+        return made
 
     def _one(self, X: np.ndarray, errors: np.ndarray, rows: np.ndarray, entities: np.ndarray) -> ExtraTreesRegressor:
         # Of a handful of features a share would be one, drawn blindly: all are tried then.
@@ -57,8 +87,24 @@ class Forest:
         return forest.set_params(n_jobs=1)
 
 
+@part("boosting")
 class Boosting:
-    """Gradient-boosted trees, one ensemble an entity; needs LightGBM."""
+    """Gradient-boosted trees, one ensemble an entity; needs LightGBM to learn, and not to predict once it was read.
+
+    Args:
+        random_state: the seed.
+        trees: how many an entity.
+        rate: what each adds of what it has learned.
+        leaves: the most that a tree has.
+
+    References:
+        Friedman. Greedy function approximation: a gradient boosting machine. Annals of Statistics 29, 2001.
+        Ke, Meng, Finley, Wang, Chen, Ma, Ye, Liu. LightGBM: a highly efficient gradient boosting decision tree.
+        NeurIPS 2017.
+    """
+
+    boosters_: list[Any]
+    graph_: TreeModel | None = None
 
     def __init__(self, random_state: int = 0, *, trees: int = 120, rate: float = 0.05, leaves: int = 15) -> None:
         self.random_state = random_state
@@ -85,7 +131,7 @@ class Boosting:
             "num_threads": 2 if X.size > _WORTH_THREADS else 1,
             "verbosity": -1,
         }
-        self.boosters_ = []
+        self.boosters_, self.graph_ = [], None
         for j in range(errors.shape[1]):
             rows = ~np.isnan(errors[:, j])
             if not rows.any():
@@ -98,4 +144,26 @@ class Boosting:
 
     def predict(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n a"]:
         """Return expected errors, shape (n, |A|)."""
+        if self.graph_ is not None:
+            return self.graph_.predict(X)
         return np.column_stack([np.asarray(booster.predict(X)) for booster in self.boosters_])
+
+    def to_state(self) -> State:
+        """Return what is written: settings, and one graph for all entities."""
+        graph = graph_of_boosters(self.boosters_) if self.graph_ is None else self.graph_.model
+        return State(
+            plain={
+                "random_state": int(self.random_state),
+                "trees": self.trees,
+                "rate": self.rate,
+                "leaves": self.leaves,
+            },
+            graphs={"boosting": graph},
+        )
+
+    @classmethod
+    def from_state(cls, state: State) -> "Boosting":
+        """Return the ensembles that were written, at work in a graph."""
+        made = cls(**state.plain)
+        made.graph_ = TreeModel(state.graphs["boosting"])
+        return made

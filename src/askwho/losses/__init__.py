@@ -9,6 +9,7 @@ try:
 except ImportError:
     raise missing_dependency("askwho.losses", "torch", "torch") from None
 
+from askwho._surrogates import SURROGATES, Surrogate
 from askwho.losses._cardinality import cardinality_surrogate
 from askwho.losses._comp_sum import comp_sum, weighted_comp_sum
 from askwho.losses._deferral import Shift, deferral_surrogate, deferral_weights
@@ -22,7 +23,6 @@ from askwho.losses._published import (
     one_vs_all,
     post_hoc,
 )
-from askwho.losses._registry import SURROGATES, Surrogate
 
 __all__ = [
     "SURROGATES",

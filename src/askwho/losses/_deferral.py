@@ -10,6 +10,7 @@ from askwho.exceptions import InvalidInputError
 from askwho.losses._comp_sum import same_shape, weighted_comp_sum
 
 Shift = Literal["max", "sum"] | float | Tensor
+"""M, by the name of how a row gives it, or itself: one for all rows, or one a row."""
 
 
 def deferral_weights(costs: Tensor, *, shift: Shift = "max", mask: Tensor | None = None) -> Float[Tensor, "*batch a"]:

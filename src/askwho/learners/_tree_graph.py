@@ -10,21 +10,23 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 from jaxtyping import Float
 from onnx import TensorProto, helper, numpy_helper
 
-from askwho.exceptions import InvalidInputError
+from askwho.learners._graph import IR, OPSET, Graph
 
-_OPSET = [helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.ml", 3)]
+# Trees are of ONNX's vocabulary for classical models; the same runtime reads this version.
+_TREES_OPSET = helper.make_opsetid("ai.onnx.ml", 3)
+# What the trees say of a block of rows, a number for each row, tree and output, takes 16 MiB at the most.
 _BLOCK_CELLS = 1 << 22
+# The runtime looks all outputs up where none is named: one name saves it that at every call.
 _SAID = ["Y"]
-READ_ONLY = "A policy read from an artefact cannot be saved again: copy the folder."
-"""What is said of graphs that are to be written once more."""
+# The attributes of TreeEnsembleRegressor that have an entry for every node.
+_NODE_FIELDS = ("treeids", "nodeids", "featureids", "modes", "values", "truenodeids", "falsenodeids")
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class _Tree:
     """One tree as arrays over its nodes, children by number, −1 at leaves; leaf values (nodes, outputs)."""
 
     left: np.ndarray
@@ -34,20 +36,55 @@ class Tree:
     values: np.ndarray
 
 
-def forest_trees(forest: Any) -> Iterator[Tree]:  # noqa: ANN401 - a fitted scikit-learn forest
-    """Yield the trees of a scikit-learn forest, a classifier's leaves holding class shares."""
-    if isinstance(forest, TreeModel):
-        raise InvalidInputError(READ_ONLY)
+def graph_of_forest(forest: Any) -> bytes:  # noqa: ANN401 - a fitted scikit-learn forest, or a `TreeModel`
+    """Return a forest as an ONNX graph, features (n, d) in; its own where it was read from one.
+
+    It gives a regressor's numbers, or a classifier's shares of the classes, shape (n, outputs).
+    """
+    return forest.model if isinstance(forest, TreeModel) else _graph(list(_forest_trees(forest)), forest.n_features_in_)
+
+
+def graph_of_boosters(boosters: list[Any]) -> bytes:
+    """Return LightGBM boosters as one ONNX graph: features (n, d) in, a number each out, shape (n, boosters)."""
+    return _graph(list(_booster_trees(boosters)), boosters[0].num_feature())
+
+
+class TreeModel(Graph):
+    """A graph of trees at work: features in, the mean of the leaves out.
+
+    Args:
+        model: what `graph_of_forest` wrote.
+    """
+
+    def __init__(self, model: bytes) -> None:
+        super().__init__(model)
+        self.outputs = int(self.session.get_outputs()[0].shape[1])
+        trees = int(self.session.get_modelmeta().custom_metadata_map["trees"])
+        self.together = max(1, _BLOCK_CELLS // (trees * self.outputs))
+
+    def predict(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n m"]:
+        """Return the mean of the leaves, shape (n, outputs), block by block so that memory stays bounded."""
+        rows = np.ascontiguousarray(X, dtype=np.float32)
+        if len(rows) <= self.together:
+            return self._run(rows)
+        return np.concatenate([self._run(rows[i : i + self.together]) for i in range(0, len(rows), self.together)])
+
+    def _run(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(self.session.run(_SAID, {"X": rows})[0], dtype=np.float64)
+
+
+def _forest_trees(forest: Any) -> Iterator[_Tree]:  # noqa: ANN401 - a fitted scikit-learn forest
+    """The trees of a scikit-learn forest, a classifier's leaves holding class shares."""
     for estimator in forest.estimators_:
         tree = estimator.tree_
         values = tree.value.reshape(tree.node_count, -1)
         if hasattr(forest, "classes_"):
             values = values / values.sum(axis=1, keepdims=True)
-        yield Tree(tree.children_left, tree.children_right, tree.feature, tree.threshold, values)
+        yield _Tree(tree.children_left, tree.children_right, tree.feature, tree.threshold, values)
 
 
-def booster_trees(boosters: list[Any]) -> Iterator[Tree]:
-    """Yield the trees of LightGBM boosters, one output a booster, scaled so that the mean of all trees is their sum."""
+def _booster_trees(boosters: list[Any]) -> Iterator[_Tree]:
+    """The trees of LightGBM boosters, one output a booster, scaled so that the mean of all trees is their sum."""
     dumped = [booster.dump_model()["tree_info"] for booster in boosters]
     total = sum(len(trees) for trees in dumped)
     for output, trees in enumerate(dumped):
@@ -55,12 +92,11 @@ def booster_trees(boosters: list[Any]) -> Iterator[Tree]:
             yield _lightgbm_tree(info["tree_structure"], output, len(boosters), total)
 
 
-def graph(trees: list[Tree], n_features: int) -> bytes:
-    """Return the ONNX graph from features (n, d) to the mean of the trees' leaf values (n, outputs)."""
+def _graph(trees: list[_Tree], n_features: int) -> bytes:
+    """The ONNX graph from features (n, d) to the mean of the trees' leaf values (n, outputs)."""
     nodes: dict[str, list[Any]] = {name: [] for name in _NODE_FIELDS}
     targets: dict[str, list[Any]] = {"treeids": [], "nodeids": [], "ids": [], "weights": []}
     table: list[np.ndarray] = []
-    filled = 0
     for number, tree in enumerate(trees):
         leaf = tree.left < 0
         count = len(leaf)
@@ -78,35 +114,8 @@ def graph(trees: list[Tree], n_features: int) -> bytes:
         # A float32 holds every whole number up to 2^24, so a leaf's place within its tree is exact.
         targets["weights"] += np.arange(len(leaves), dtype=np.float32).tolist()
         table.append(tree.values[leaves])
-        filled += len(leaves)
     starts = np.concatenate([[0], np.cumsum([len(rows) for rows in table])[:-1]]).astype(np.int64)
     return _model(nodes, targets, np.concatenate(table).astype(np.float32), starts, n_features).SerializeToString()
-
-
-class TreeModel:
-    """A graph of trees at work: features in, the mean of the leaves out."""
-
-    def __init__(self, model: bytes) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.log_severity_level = 3
-        self.session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        self.outputs = int(self.session.get_outputs()[0].shape[1])
-        trees = int(self.session.get_modelmeta().custom_metadata_map["trees"])
-        self.together = max(1, _BLOCK_CELLS // (trees * self.outputs))
-
-    def predict(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n m"]:
-        """Return the mean of the leaves, shape (n, outputs), block by block so that memory stays bounded."""
-        rows = np.ascontiguousarray(X, dtype=np.float32)
-        if len(rows) <= self.together:
-            return self._run(rows)
-        return np.concatenate([self._run(rows[i : i + self.together]) for i in range(0, len(rows), self.together)])
-
-    def _run(self, rows: np.ndarray) -> np.ndarray:
-        return np.asarray(self.session.run(_SAID, {"X": rows})[0], dtype=np.float64)
-
-
-_NODE_FIELDS = ("treeids", "nodeids", "featureids", "modes", "values", "truenodeids", "falsenodeids")
 
 
 def _model(
@@ -143,7 +152,7 @@ def _model(
         [helper.make_tensor_value_info("Y", TensorProto.FLOAT, [None, outputs])],
         constants,
     )
-    model = helper.make_model(whole, opset_imports=_OPSET, ir_version=9, producer_name="askwho")
+    model = helper.make_model(whole, opset_imports=[OPSET, _TREES_OPSET], ir_version=IR, producer_name="askwho")
     helper.set_model_props(model, {"trees": str(n_trees)})
     return model
 
@@ -154,7 +163,7 @@ def _floor32(threshold: np.ndarray) -> np.ndarray:
     return np.where(single > threshold, np.nextafter(single, np.float32(-np.inf)), single)
 
 
-def _lightgbm_tree(root: dict[str, Any], output: int, outputs: int, scale: int) -> Tree:
+def _lightgbm_tree(root: dict[str, Any], output: int, outputs: int, scale: int) -> _Tree:
     left, right, feature, threshold, leaf_value = [], [], [], [], []
 
     def visit(node: dict[str, Any]) -> int:
@@ -172,4 +181,4 @@ def _lightgbm_tree(root: dict[str, Any], output: int, outputs: int, scale: int) 
     values = np.zeros((len(left), outputs))
     values[:, output] = np.array(leaf_value) * scale
     splits = np.array(threshold, dtype=np.float64)
-    return Tree(np.array(left), np.array(right), np.array(feature), splits, values)
+    return _Tree(np.array(left), np.array(right), np.array(feature), splits, values)

@@ -1,12 +1,9 @@
-"""The surrogates by name: what each is, where it was published, and what it can rank."""
+"""The surrogates by name: what each is, where it was published, and what it can rank. No torch is needed to know."""
 
-from collections.abc import Callable, Mapping
+import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
-
-from torch import Tensor
-
-from askwho.losses import _deferral, _published
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -15,31 +12,43 @@ class Surrogate:
 
     Args:
         name: what it is called in `SURROGATES`.
-        function: scores and the table of `takes`, both (..., |A|), to unreduced losses (...).
+        loss: scores and the table of `takes`, both (..., |A|), to unreduced losses (...), on torch tensors; or where it
+            is to be found, `module:name`, so that torch is imported by those who train.
         reference: where it was published.
         regime: one-stage (labels and experts), two-stage (base and experts), or any panel.
         takes: zero-one `errors` without fees, or `costs`.
         multi_expert: the form for several experts, where the original has one; else "as published".
-        ranks: what its minimiser's scores order: all entities by expected cost, or only the best.
+        bounded: whether costs must not be above 1.
+        ranks: what its minimiser's scores order: all entities by expected cost; only the best; or the best, and all of
+            them once they are `losses.asymmetric_softmax_shares`.
         options: which of `n_labels` and `u` the function takes.
     """
 
     name: str
-    function: Callable[..., Tensor]
+    loss: Callable[..., Any] | str
     reference: str
     regime: Literal["one-stage", "two-stage", "any"]
     takes: Literal["errors", "costs"]
-    multi_expert: str
-    ranks: Literal["all", "best"] = "all"
+    multi_expert: str = "as published"
+    bounded: bool = False
+    ranks: Literal["all", "best", "all by shares"] = "all"
     options: frozenset[str] = frozenset()
 
+    @property
+    def function(self) -> Callable[..., Any]:
+        """Return the loss itself, importing torch where it is ours."""
+        if not isinstance(self.loss, str):
+            return self.loss
+        place, _, name = self.loss.partition(":")
+        return getattr(importlib.import_module(place), name)
 
-SURROGATES: Mapping[str, Surrogate] = {
+
+SURROGATES: dict[str, Surrogate] = {
     entry.name: entry
     for entry in (
         Surrogate(
             "top-k",
-            _deferral.deferral_surrogate,
+            "askwho.losses:deferral_surrogate",
             "Montreuil, Carlier, Ng, Ooi. Why ask one when you can ask k? ICLR 2026, Corollary 4.4",
             "any",
             "costs",
@@ -48,7 +57,7 @@ SURROGATES: Mapping[str, Surrogate] = {
         ),
         Surrogate(
             "mozannar-sontag",
-            _published.mozannar_sontag,
+            "askwho.losses:mozannar_sontag",
             "Mozannar, Sontag. Consistent estimators for learning to defer to an expert. ICML 2020",
             "one-stage",
             "errors",
@@ -57,7 +66,7 @@ SURROGATES: Mapping[str, Surrogate] = {
         ),
         Surrogate(
             "one-vs-all",
-            _published.one_vs_all,
+            "askwho.losses:one_vs_all",
             "Verma, Nalisnick. Calibrated learning to defer with one-vs-all classifiers. ICML 2022",
             "one-stage",
             "errors",
@@ -66,44 +75,43 @@ SURROGATES: Mapping[str, Surrogate] = {
         ),
         Surrogate(
             "mao-one-stage",
-            _published.mao_one_stage,
+            "askwho.losses:mao_one_stage",
             "Mao, Mohri, Zhong. Principled approaches for learning to defer with multiple experts. ISAIM 2024",
             "one-stage",
             "costs",
-            "as published",
+            bounded=True,
             options=frozenset({"n_labels", "u"}),
         ),
         Surrogate(
             "asymmetric-softmax",
-            _published.asymmetric_softmax,
+            "askwho.losses:asymmetric_softmax",
             "Cao, Mozannar, Feng, Wei, An. In defense of softmax parametrization. NeurIPS 2023",
             "one-stage",
             "errors",
             "each expert has its own share against the labels without the largest",
-            ranks="best",
+            ranks="all by shares",
             options=frozenset({"n_labels"}),
         ),
         Surrogate(
             "mao-two-stage",
-            _published.mao_two_stage,
+            "askwho.losses:mao_two_stage",
             "Mao, Mohri, Mohri, Zhong. Two-stage learning to defer with multiple experts. NeurIPS 2023",
             "two-stage",
             "costs",
-            "as published",
+            bounded=True,
             options=frozenset({"u"}),
         ),
         Surrogate(
             "mao-two-stage-regression",
-            _published.mao_two_stage_regression,
+            "askwho.losses:mao_two_stage_regression",
             "Mao, Mohri, Zhong. Regression with multi-expert deferral. ICML 2024",
             "two-stage",
             "costs",
-            "as published",
             options=frozenset({"u"}),
         ),
         Surrogate(
             "post-hoc",
-            _published.post_hoc,
+            "askwho.losses:post_hoc",
             "Narasimhan, Jitkrittum, Menon, Rawat, Kumar. Post-hoc estimators. NeurIPS 2022",
             "two-stage",
             "costs",
@@ -111,4 +119,4 @@ SURROGATES: Mapping[str, Surrogate] = {
         ),
     )
 }
-"""Every surrogate, by name."""
+"""Every surrogate, by name; one that is put in is found by its name wherever a surrogate is asked for."""
