@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from askwho.router import Calibration, Curve
 from measure import provenance, write_down
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -30,7 +31,6 @@ from askwho.engine import Mlp, Training, train
 from askwho.learners import Forest, cross_fit, folds
 from askwho.losses import deferral_weights, weighted_comp_sum
 from askwho.metrics import prefix_errors
-from askwho.router import Calibration, Curve
 from askwho.selection import Selection, in_order, rank
 from askwho_studies.paper._california import LAMBDAS, PAPER_TRAINING, California, california
 

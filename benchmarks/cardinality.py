@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from askwho.router import Calibration, Curve, SurrogateCardinality, price_grid
 from digits_pool import mixed_pool
 from measure import provenance, write_down
 
@@ -32,7 +33,6 @@ from askwho.frontier import Frontier, area, stated_budgets
 from askwho.learners import CompSum, folds
 from askwho.metrics import prefix_errors
 from askwho.panel import Entity, Panel
-from askwho.router import Calibration, Curve, SurrogateCardinality, price_grid
 from askwho.selection import Selection, in_order, rank
 from askwho_studies.paper._california import LAMBDAS, PAPER_TRAINING, california
 

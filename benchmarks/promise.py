@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from askwho.router import Rows, Setting
 from measure import provenance, write_down
 
 from askwho.data import Columns, Log, read_log
 from askwho.exceptions import InvalidInputError
 from askwho.policy import Policy, fit_policy
-from askwho.router import Rows, Setting
 
 SEED = 0
 FEES = {"e0": 0.02, "e1": 0.03, "e2": 0.05, "e3": 0.08, "e4": 0.12, "e5": 0.2}

@@ -23,7 +23,7 @@ from askwho.fitting import calibrate as calibrate_policy
 from askwho.fitting import fit as fit_policy
 from askwho.fitting import priced
 from askwho.persistence import digest, load, room_for, save
-from askwho.policy import Policy, Target
+from askwho.policy import Policy
 from askwho.report import write_report
 
 app = typer.Typer(
@@ -102,7 +102,9 @@ def fit(
     learner: Annotated[
         str, typer.Option(help="auto, forest, boosting, neighbours or linear; or the paper's policy: top-k.")
     ] = "auto",
-    committee: Annotated[str, typer.Option(help="How answers are combined: auto, posterior, majority, mean, ...")] = "auto",
+    committee: Annotated[
+        str, typer.Option(help="How answers are combined: auto, posterior, majority, mean, ...")
+    ] = "auto",
     cardinality: Annotated[
         str, typer.Option(help="How many to ask: curve (learned once for every price), or the paper's: surrogate.")
     ] = "curve",
@@ -342,7 +344,9 @@ def combine(
     policy: o.PolicyFolder,
     routes: Annotated[Path, typer.Argument(help="What `askwho route` wrote.", show_default=False)],
     answers: Annotated[Path, typer.Argument(help="What came back, matched by id.", show_default=False)],
-    out_: Annotated[Path, typer.Option("--out", help="Where to write the decisions: .parquet, .csv.", show_default=False)],
+    out_: Annotated[
+        Path, typer.Option("--out", help="Where to write the decisions: .parquet, .csv.", show_default=False)
+    ],
     by_position: Annotated[
         bool, typer.Option("--by-position", help="Answers have no ids: match them row by row with the routes.")
     ] = False,

@@ -103,6 +103,16 @@ class FeatureEncoder:
             blocks.append(self.text_encoder.transform(["" if v is None else str(v) for v in known[self.text].tolist()]))
         return np.hstack(blocks).astype(np.float32)
 
+    def texts(self, known: Mapping[str, np.ndarray]) -> list[str]:
+        """Return the queries' texts, empty where a cell is."""
+        return ["" if value is None else str(value) for value in known[str(self.text)].tolist()]
+
+    def blank(self) -> Float[np.ndarray, "1 d"]:
+        """Return a query of zeros."""
+        blank = {name: np.zeros(1) for name in self.numbers}
+        blank |= {name: np.array([""], dtype=object) for name in self.categories}
+        return self.transform(blank)
+
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the encoder as plain JSON and arrays of any shape."""
         plain = {

@@ -22,10 +22,10 @@ class Classifier(ClassifierMixin, DeferralSystem, ABC):
     @property
     def classes_(self) -> Shaped[np.ndarray, " C"]:
         """The labels of y, sorted, shape (C,)."""
-        truths = getattr(self, "live_").truths if hasattr(self, "live_") else None  # noqa: B009 - not there before `fit`
-        if not isinstance(truths, Labels):
+        live = vars(self).get("live_")
+        if live is None:
             raise AttributeError("`classes_` is there after `fit`.")
-        return truths.classes
+        return live.truths.classes
 
     def predict_proba(
         self, X: Any, *, answers: Any = None, target: Target | None = None, mode: str = "at-once", **options: Any

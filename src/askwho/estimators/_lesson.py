@@ -40,7 +40,11 @@ class Live:
         return tuple(source.name for source in self.sources if source.kind == "expert")
 
     def hear(
-        self, rows: Queries, wanted: Bool[np.ndarray, "n a"], panel: Panel, recorded: Any  # noqa: ANN401
+        self,
+        rows: Queries,
+        wanted: Bool[np.ndarray, "n a"],
+        panel: Panel,
+        recorded: Any,  # noqa: ANN401
     ) -> Answers:
         """Return what is said, shape (n, |A|): the sources are asked where wanted, the others are on record.
 
@@ -168,9 +172,7 @@ def expert_folds(
     return fold
 
 
-def _with_labels(
-    right: np.ndarray, truths: Labels, experts: tuple[Entity, ...], n: int
-) -> tuple[Panel, Answers]:
+def _with_labels(right: np.ndarray, truths: Labels, experts: tuple[Entity, ...], n: int) -> tuple[Panel, Answers]:
     """The experts behind the labels, of which each always answers itself (paper, Section 3, A^1s)."""
     labels: list[Any] = truths.plain(truths.classes).tolist()
     taken = [entity.name for entity in experts if entity.name in map(str, labels)]

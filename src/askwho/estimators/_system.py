@@ -204,9 +204,7 @@ class DeferralSystem(BaseEstimator, ABC):
             aim = Target(k=aim.k, fee_weight=self.fee_weight)
         return self.policy_.decide(self.policy_.see_encoded(rows.array.astype(np.float32)), aim, **options)
 
-    def _verdicts(
-        self, decisions: Decisions, rows: Queries, said: Answers
-    ) -> tuple[np.ndarray, Decisions, Answers]:
+    def _verdicts(self, decisions: Decisions, rows: Queries, said: Answers) -> tuple[np.ndarray, Decisions, Answers]:
         done = self.policy_.combine(decisions, said)
         outcome = done.outcome
         assert outcome is not None  # noqa: S101 - combined

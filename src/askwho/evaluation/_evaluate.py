@@ -33,7 +33,7 @@ def evaluate(
     Args:
         policy: fitted on other rows.
         log: rows that the policy has not seen; whole, or in batches (`read_logs`) where it is larger than memory.
-        scores: shape (n, |A|), somebody else's, higher asked earlier: the policy's committees and sizes, ranked by them.
+        scores: shape (n, |A|), somebody else's, higher asked earlier, to rank by in place of the policy's.
         draws: how many bootstrap resamples, by group.
         random_state: their seed.
         progress: called with the number of rows judged so far.

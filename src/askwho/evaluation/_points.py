@@ -172,4 +172,3 @@ def _keys(groups: np.ndarray) -> UInt64[np.ndarray, " n"]:
         return groups.astype(np.uint64)
     names, place = np.unique(groups.astype(str), return_inverse=True)
     return fingerprints(names.tolist())[place.reshape(-1)]
-

@@ -95,7 +95,9 @@ def choose_overlap(replay: Replay, *, width: int) -> Replay:
         return replay
     found = overlaps(replay.log.errors, judged.expected)
     tried = {
-        share: replace(replay, seen=replace(replay.seen, judged=replace(judged, overlap=share * found if share else None)))
+        share: replace(
+            replay, seen=replace(replay.seen, judged=replace(judged, overlap=share * found if share else None))
+        )
         for share in SHARES
     }
     areas = {share: each.area(width) for share, each in tried.items()}

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from askwho.fitting._surrogate import SurrogateCardinality
 from askwho._surrogates import SURROGATES
+from askwho.fitting._surrogate import SurrogateCardinality
 from askwho.learners import CompSum
 
 

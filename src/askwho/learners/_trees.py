@@ -10,6 +10,8 @@ from askwho._parts import State, part
 from askwho.exceptions import missing_dependency
 from askwho.learners._tree_graph import TreeModel, graph_of_boosters, graph_of_forest
 
+# LightGBM draws four fifths of the rows for each tree, and stops where that is none of one.
+_FEWEST_ROWS = 2
 # Numbers in a table above which a second thread pays for what it waits; the trees are the same.
 _WORTH_THREADS = 2_000_000
 
@@ -134,9 +136,10 @@ class Boosting:
         self.boosters_, self.graph_ = [], None
         for j in range(errors.shape[1]):
             rows = ~np.isnan(errors[:, j])
-            if not rows.any():
-                # Never asked on these rows: everybody's mean error is all there is to say.
-                data = lightgbm.Dataset(X, np.full(len(X), np.nanmean(errors)))
+            if rows.sum() < _FEWEST_ROWS:
+                # Hardly ever asked on these rows: the mean of what came, or everybody's, is all there is to say.
+                mean = errors[rows, j].mean() if rows.any() else np.nanmean(errors)
+                data = lightgbm.Dataset(X, np.full(len(X), mean))
             else:
                 data = lightgbm.Dataset(X[rows], errors[rows, j])
             self.boosters_.append(lightgbm.train(options, data, num_boost_round=self.trees))

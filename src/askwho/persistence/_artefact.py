@@ -145,8 +145,7 @@ def load(folder: str | Path, *, allow: Collection[str] = ()) -> Policy:
                 graphs[name] = data
         state = _state(manifest["policy"], "", arrays, graphs)
         state.allow = tuple(allow)
-        if state.kind != "policy":
-            raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: it holds {state.kind!r}, no policy.")
+        check.one_of(state.kind, "kind", ["policy"])
         policy: Policy = read_part(state)
     except AskwhoError:
         raise
@@ -170,9 +169,7 @@ def _plain(state: State) -> dict[str, Any]:
     }
 
 
-def _state(
-    plain: Mapping[str, Any], path: str, arrays: Mapping[str, np.ndarray], graphs: Mapping[str, bytes]
-) -> State:
+def _state(plain: Mapping[str, Any], path: str, arrays: Mapping[str, np.ndarray], graphs: Mapping[str, bytes]) -> State:
     """The state that `_plain`, arrays and graphs were made of."""
     mine, whole = f"{path}/", f"{path}." if path else ""
     return State(

@@ -63,9 +63,7 @@ class Combiner:
     def committee(self, panel: Panel, order: Order, seen: Seen, answers: Answers) -> Committee:
         """Return the members that an order ranks, with what is known of them."""
         expected = np.clip(seen.expected, 0.0, 1.0) if self.task == "classification" else seen.expected
-        return Committee(
-            panel, order, answers, seen.judged.ranking, in_order(expected, order), self.n_classes or None
-        )
+        return Committee(panel, order, answers, seen.judged.ranking, in_order(expected, order), self.n_classes or None)
 
     def case(self, answers: Answers, seen: Seen, info: Float[np.ndarray, "n a"] | None) -> Case | None:
         """Return queries with everything that was answered, as beliefs take them; None where there are none."""
@@ -111,7 +109,9 @@ class Combiner:
             return Verdict(said, decided, np.full(len(said), np.nan))
         answers, shares = naive_bayes(committee, np.arange(committee.order.shape[1]) < k[:, None], self.n_classes)
         own = (answers == said[:, None]) & (shares > 0)
-        return Verdict(said, decided, np.where(decided & own.any(axis=1), np.where(own, shares, 0.0).max(axis=1), np.nan))
+        return Verdict(
+            said, decided, np.where(decided & own.any(axis=1), np.where(own, shares, 0.0).max(axis=1), np.nan)
+        )
 
     def distribution(
         self, panel: Panel, seen: Seen, answers: Answers, classes: Shaped[np.ndarray, " c"]
@@ -137,7 +137,9 @@ class Combiner:
             found = np.where(same, shares[:, j, None], found)
         rest = np.maximum(1.0 - found.sum(axis=1, keepdims=True), 0.0)
         unsaid = found == 0
-        spread = np.divide(rest, unsaid.sum(axis=1, keepdims=True), out=np.zeros_like(rest), where=unsaid.any(axis=1, keepdims=True))
+        spread = np.divide(
+            rest, unsaid.sum(axis=1, keepdims=True), out=np.zeros_like(rest), where=unsaid.any(axis=1, keepdims=True)
+        )
         spoke = (shares > 0).any(axis=1, keepdims=True)
         found = np.where(unsaid & spoke, spread, found)
         return np.divide(found, found.sum(axis=1, keepdims=True), out=np.zeros_like(found), where=spoke)

@@ -14,7 +14,6 @@ from askwho.answers import Answers, Cell, column
 from askwho.data import Table, lists
 from askwho.exceptions import InvalidInputError
 from askwho.panel import Panel
-from askwho.policy._outcomes import shown
 from askwho.policy._seen import Judgement, Seen
 from askwho.selection import Selection, in_order
 
@@ -201,7 +200,9 @@ class Decisions:
         names, ranked = np.array(self.panel.names), in_order(outcome.heard, self.order)
         return {
             "id": self.ids.tolist(),
-            "prediction": [v if known else None for v, known in zip(outcome.values.tolist(), outcome.decided, strict=True)],
+            "prediction": [
+                v if known else None for v, known in zip(outcome.values.tolist(), outcome.decided, strict=True)
+            ],
             "probability": [None if np.isnan(p) else p for p in outcome.probability.tolist()],
             "fee": outcome.paid.tolist(),
             "heard": [names[row[heard]].tolist() for row, heard in zip(self.order, ranked & self.within, strict=True)],

@@ -25,7 +25,7 @@ from askwho.policy._judge import Judge
 from askwho.policy._outcomes import Outcomes, Setting, shown
 from askwho.policy._promises import find_setting
 from askwho.policy._reading import Came, answers_so_far, what_came
-from askwho.policy._seen import FAR, Judgement, Seen
+from askwho.policy._seen import FAR, Seen
 from askwho.policy._target import Target, checked_target
 from askwho.policy._turns import InTurn
 from askwho.policy._why import Past, Why, explain
@@ -234,9 +234,7 @@ class Policy:
         asked = heard.states != Cell.NOT_ASKED
         paid = np.where(asked, came.fees, 0.0).sum(axis=1)
         spoke = heard.states == Cell.ANSWERED
-        return replace(
-            decisions, outcome=Outcome(verdict.values, verdict.decided, verdict.probability, paid, spoke)
-        )
+        return replace(decisions, outcome=Outcome(verdict.values, verdict.decided, verdict.probability, paid, spoke))
 
     def probabilities(
         self, decisions: Decisions, answers: Answers, classes: Shaped[np.ndarray, " c"]
@@ -377,7 +375,8 @@ class Policy:
 
     def read(self, table: Mapping[str, Any]) -> Decisions:
         """Return decisions of this policy that `Decisions.to_columns` wrote."""
-        classes = 0 if self.base is None or self.task == "regression" else len(self.base.classes)
+        known = None if self.base is None else self.base.classes
+        classes = 0 if known is None else len(known)
         return read_decisions(table, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
 
     def check_type(self, answers: Answers) -> None:
@@ -390,7 +389,11 @@ class Policy:
 
     def to_state(self) -> State:
         """Return the policy as its parts."""
-        plain = {"columns": self.columns.to_json(), "panel": [_entity(e) for e in self.panel.entities], "task": self.task}
+        plain = {
+            "columns": self.columns.to_json(),
+            "panel": [_entity(e) for e in self.panel.entities],
+            "task": self.task,
+        }
         return State(plain=plain).hold(
             encoder=self.encoder,
             base=self.base,
@@ -531,5 +534,3 @@ def _entity(entity: Entity) -> dict[str, Any]:
         "label": label,
         "own": entity.own,
     }
-
-

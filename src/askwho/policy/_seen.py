@@ -142,4 +142,3 @@ def coins_of(X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
     bits = (X.astype(np.float32) + np.float32(0)).view(np.uint32).astype(np.uint64)
     factors = mixed(np.arange(1, X.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
     return uniform(mixed(bits @ factors))
-

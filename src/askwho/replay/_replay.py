@@ -1,4 +1,4 @@
-"""A policy, or its parts, on logged rows: who would be asked, at what fee, with what error. One way, for fit and after."""
+"""A policy, or its parts, on logged rows: who would be asked, at what fee, and with what error."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

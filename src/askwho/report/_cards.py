@@ -3,12 +3,12 @@
 import numpy as np
 
 from askwho._types import Task
+from askwho.policy import POSTERIOR
 from askwho.report._changes import Changed, Changes
 from askwho.report._findings import Decided
 from askwho.report._html import Html, element, joined, plain, quoted, table
 from askwho.report._sections import absent, section
 from askwho.report._words import error_of, number
-from askwho.policy import POSTERIOR
 
 _MOST_FEATURES = 6
 _WEIGHED = (

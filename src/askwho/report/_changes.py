@@ -77,7 +77,10 @@ def changes_of(decided: Decided, most: int = 10) -> Changes | None:
     names, shown = log.panel.names, []
     for i, row in enumerate(rows.tolist()):
         why = decided.policy.why(decisions, row)
-        said = {names[j]: answers.values[row, j] if answers.states[row, j] == Cell.ANSWERED else None for j in order[i, : k[i]]}
+        said = {
+            names[j]: answers.values[row, j] if answers.states[row, j] == Cell.ANSWERED else None
+            for j in order[i, : k[i]]
+        }
         pair = float(decided.first[row]), float(decided.errors[row])
         shown.append(Changed(row, bool(change[row] > 0), first[i], last[i], log.truth[row], pair, said, why))
     return Changes(int(known.sum()), better, worse, tuple(shown))

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from askwho.data import Log
 from askwho._types import FloatTable
+from askwho.data import Log
 from askwho.evaluation import Resamples, interval
 from askwho.policy import Decisions, Policy, Target
 from askwho.replay import Replay

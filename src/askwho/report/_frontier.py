@@ -14,7 +14,6 @@ from askwho.report._html import name_of
 from askwho.report._palette import LIGHT
 from askwho.report._words import error_name, error_of, number
 
-
 # What everybody together is called in the figure, by its name among the baselines.
 _EVERYBODY = {
     "majority_all": "everybody's vote",
@@ -60,11 +59,7 @@ def frontier(result: Mapping[str, Any]) -> Drawing:
     oracle = Series.of(base["oracle"], "needs_truth_error")
     chance = Series.of(base["random"])
     alone = Series.of([_priced(entity) for entity in result["entities"]])
-    everyone = {
-        name: Series.of([base[key]])
-        for key, name in _EVERYBODY.items()
-        if key in base
-    }
+    everyone = {name: Series.of([base[key]]) for key, name in _EVERYBODY.items() if key in base}
     single = Series.of([best])
 
     def paint(figure: Any, *, phone: bool) -> None:  # noqa: ANN401

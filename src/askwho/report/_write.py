@@ -80,7 +80,12 @@ def write_report(
     resamples = Resamples.of(log.groups, log.task, draws=draws, random_state=random_state)
     head = headline_of(result, graded=log.truth is None)
     made = _Parts(
-        result, decided, _findings.grouping_of(log, by), resamples, best, _words_of(setting, best, given=target is not None)
+        result,
+        decided,
+        _findings.grouping_of(log, by),
+        resamples,
+        best,
+        _words_of(setting, best, given=target is not None),
     )
     drawn = draw(made.drawings())
     files = {f"{one.drawing.name}.{kind}": data for one in drawn for kind, data in (("png", one.png), ("svg", one.svg))}

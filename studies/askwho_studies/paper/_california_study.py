@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from askwho.router import SurrogateCardinality
 from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 
@@ -17,7 +18,6 @@ from askwho.answers import Answers
 from askwho.engine import require_torch
 from askwho.learners import CompSum, folds
 from askwho.panel import Panel
-from askwho.router import SurrogateCardinality
 from askwho_studies.paper._california import (
     FEES,
     LAMBDAS,

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from askwho.router import Calibration, Curve, SurrogateCardinality, price_grid
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
 from askwho._types import FloatRanks
 from askwho.frontier import Frontier
-from askwho.router import Calibration, Curve, SurrogateCardinality, price_grid
 from askwho.selection import in_order, rank, select_top_k
 from askwho_studies.paper._baselines import agreement_stops, in_house_first, oracle_order
 from askwho_studies.paper._scored import LAMBDAS, Metric, Part, Rival, Scored
