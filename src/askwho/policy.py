@@ -11,7 +11,7 @@ from askwho import _validation as check
 from askwho.aggregation import Verdicts
 from askwho.answers import Answers, Cell, family
 from askwho.costs import task_errors
-from askwho.data import Columns, DecisionLog, FeatureEncoder, Table
+from askwho.data import Columns, DecisionLog, EncoderLike, FeatureEncoder, Table
 from askwho.exceptions import InvalidInputError
 from askwho.learners import CompSum, OwnBase, folds, own_base
 from askwho.panel import Entity, Panel
@@ -129,7 +129,7 @@ def fit_policy(
     learner: str | CompSum = "auto",
     committee: str = "auto",
     cardinality: str | SurrogateCardinality = "curve",
-    encoder: str = "hashing",
+    encoder: EncoderLike = "hashing",
     cv: int = 5,
     random_state: int = 0,
     progress: Callable[[str], None] | None = None,
@@ -156,7 +156,7 @@ def fit_policy(
         raise InvalidInputError(
             f"`groups` must be {cv} at the least for {cv} folds, got {len(np.unique(log.groups))}: they stay whole."
         )
-    if progress is not None and encoder == "minilm":
+    if progress is not None and not (isinstance(encoder, str) and encoder == "hashing"):
         progress(f"encoding {len(log)} texts")
     features = FeatureEncoder.fit(log.known, text=log.columns.text, encoder=encoder, random_state=random_state)
     X = features.transform(log.known)

@@ -25,7 +25,9 @@ Fees = Annotated[str | None, typer.Option(help="name=0.05,... or a JSON file, or
 TaskName = Annotated[str, typer.Option("--task", help="auto, classification or regression.")]
 Null = Annotated[str, typer.Option(help="What an empty answer means: not-asked, no-answer, or name=no-answer,...")]
 Base = Annotated[str, typer.Option(help="auto (train one), none, or an entity of the log.")]
-Encoder = Annotated[str, typer.Option(help="How text becomes numbers: hashing, or minilm (sentence embeddings).")]
+Encoder = Annotated[
+    str, typer.Option(help="How text becomes numbers: hashing, minilm (sentence embeddings), or a folder of a model.")
+]
 Seed = Annotated[int, typer.Option(help="The seed of everything.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
