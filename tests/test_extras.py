@@ -25,6 +25,7 @@ WITHOUT = {
     "pandas": ["tests/aggregation", "tests/metrics", "tests/losses/test_deferral.py"],
     "lightgbm": ["tests/router/test_router.py", "tests/test_frontier.py"],
     "matplotlib": ["studies/tests"],
+    "tokenizers": ["tests/data"],
 }
 FIT = """import numpy as np
 from askwho import Panel

@@ -120,7 +120,7 @@ def test_features_become_numbers_with_flags_for_what_is_missing_or_a_category():
     assert encoder.transform(known).tolist() == [[1, 0, 1, 0], [2, 1, 0, 0], [3, 0, 0, 1]]
     unseen = {"a": np.array([9.0]), "b": np.array(["w"], dtype=object)}
     assert encoder.transform(unseen).tolist() == [[9, 0, 0, 0]]
-    again = FeatureEncoder.from_state(*encoder.to_state())
+    again = FeatureEncoder.from_state(encoder.to_state())
     assert again.transform(known).tolist() == encoder.transform(known).tolist()
 
 

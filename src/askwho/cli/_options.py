@@ -27,7 +27,9 @@ Fees = Annotated[str | None, typer.Option(help="name=0.05,... or a JSON file, or
 TaskName = Annotated[str, typer.Option("--task", help="auto, classification or regression.")]
 Null = Annotated[str, typer.Option(help="What an empty answer means: not-asked, no-answer, or name=no-answer,...")]
 Base = Annotated[str, typer.Option(help="auto (train one), none, or an entity of the log.")]
-Encoder = Annotated[str, typer.Option(help="How text becomes numbers: hashing, or minilm (sentence embeddings).")]
+Encoder = Annotated[
+    str, typer.Option(help="How text becomes numbers: hashing, minilm (sentence embeddings), or a folder of a model.")
+]
 Id = Annotated[str | None, typer.Option("--id", help="The column that names each query.")]
 PolicyFolder = Annotated[Path, typer.Argument(help="The folder of a policy.", show_default=False)]
 QueriesFile = Annotated[Path, typer.Argument(help="A Parquet, CSV or JSONL file of queries.", show_default=False)]

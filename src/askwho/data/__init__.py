@@ -3,8 +3,9 @@
 from askwho.data._check import Description, Problem, describe
 from askwho.data._columns import Columns, Resolved, named, resolve
 from askwho.data._encoder import FeatureEncoder
+from askwho.data._encoding import EncoderLike, TextEncoding, TextFunction
 from askwho.data._log import Log, read_log, read_logs
-from askwho.data._minilm import SentenceEncoder
+from askwho.data._sentences import SentenceEncoder
 from askwho.data._tables import Table, lists, read_batches, read_table, table_of
 from askwho.data._text import TextEncoder, fingerprints
 from askwho.data._writing import write_batches, write_table
@@ -12,6 +13,7 @@ from askwho.data._writing import write_batches, write_table
 __all__ = [
     "Columns",
     "Description",
+    "EncoderLike",
     "FeatureEncoder",
     "Log",
     "Problem",
@@ -19,6 +21,8 @@ __all__ = [
     "SentenceEncoder",
     "Table",
     "TextEncoder",
+    "TextEncoding",
+    "TextFunction",
     "describe",
     "fingerprints",
     "lists",

@@ -1,24 +1,27 @@
 """From what is known of a query to one row of numbers."""
 
+import inspect
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float32
 
 from askwho import _validation as check
+from askwho._parts import State, part
 from askwho.answers import family, is_null
-from askwho.data._minilm import SentenceEncoder
+from askwho.data._encoding import EncoderLike, TextEncoding, TextFunction, encode, encoder_of, is_usable, usable
 from askwho.data._tables import Table
-from askwho.data._text import TextEncoder
 from askwho.exceptions import InvalidInputError
 
-# How a text becomes numbers: fitted on the log's own texts, or by a language model that is installed beside askwho.
-TextEncoding = Literal["hashing", "minilm"]
+# Rarer categories have too few rows to learn from, and each is one more column.
 _MOST_CATEGORIES = 40
+# What `family` calls cells that are lists: those of one length would have come as one array of two axes.
+_LISTS = {"list", "tuple", "ndarray"}
 
 
+@part("feature-encoder")
 @dataclass(frozen=True, eq=False)
 class FeatureEncoder:
     """Numbers as they are (empty cells: the median and a flag), categories as flags, text by its own encoder.
@@ -27,131 +30,172 @@ class FeatureEncoder:
         numbers: from column to the median of its known values.
         flagged: the number columns that had empty cells.
         categories: from column to the categories that have a flag; any other category has none.
+        vectors: from column of lists of numbers, such as embeddings, to their length.
         text: the text column, if there is one.
         text_encoder: its encoder.
+        text_width: how many numbers that makes of a text.
     """
 
     numbers: dict[str, float]
     flagged: tuple[str, ...]
     categories: dict[str, list[str]]
+    vectors: dict[str, int] = field(default_factory=dict[str, int])
     text: str | None = None
-    text_encoder: TextEncoder | SentenceEncoder | None = None
+    text_encoder: TextEncoding | TextFunction | None = None
+    text_width: int = 0
 
     @classmethod
     def fit(
-        cls, known: Table, *, text: str | None = None, encoder: str = "hashing", random_state: int = 0
+        cls, known: Table, *, text: str | None = None, encoder: EncoderLike = "hashing", random_state: int = 0
     ) -> "FeatureEncoder":
         """Return the encoder of a log's known columns.
 
         Args:
-            known: what is known before asking, by column.
+            known: what is known before asking, by column; a column of shape (n, d), such as embeddings, is d numbers.
             text: the text column, if there is one.
-            encoder: `"hashing"`, fitted on the log's own texts, or `"minilm"`, all-MiniLM-L6-v2's sentence embeddings.
+            encoder: `"hashing"`, fitted on the log's own texts; `"minilm"`, all-MiniLM-L6-v2's sentence embeddings; a
+                folder of such a model; an object with `transform`; or a function from texts to an array.
             random_state: the seed.
         """
-        check.one_of(encoder, "encoder", get_args(TextEncoding))
-        if encoder != "hashing" and text is None:
+        if text is None and not (isinstance(encoder, str) and encoder == "hashing"):
             raise InvalidInputError(
                 f"`encoder` must be 'hashing' where there is no text, got {encoder!r}: give `text`."
             )
         numbers: dict[str, float] = {}
         flagged: list[str] = []
         categories: dict[str, list[str]] = {}
+        vectors: dict[str, int] = {}
         for name, values in known.items():
             if name == text:
+                continue
+            if values.ndim > 1:
+                vectors[name] = _vectors(values, name, len(values), None).shape[1]
                 continue
             missing = is_null(values)
             kept = values[~missing]
             if not len(kept):
                 raise InvalidInputError(f"`features` must hold values, got only empty cells in {name!r}.")
-            if family(kept) == "numbers":
-                cells = _finite(kept, name)
-                numbers[name] = float(np.median(cells))
-                if missing.any():
-                    flagged.append(name)
+            kinds = family(kept)
+            if kinds == "numbers":
+                numbers[name] = float(np.median(_finite(check.numeric(kept, name), name)))
+                flagged += [name] if missing.any() else []
+            elif _LISTS & set(kinds.split(" and ")):
+                raise InvalidInputError(
+                    f"`{name}` must hold lists of numbers of one length, or single values, got {kinds} in its cells."
+                )
             else:
-                words, counts = np.unique(np.array([str(value) for value in kept]), return_counts=True)
-                categories[name] = sorted(words[np.argsort(-counts, kind="stable")][:_MOST_CATEGORIES].tolist())
-        texts = None
-        if text is not None and encoder == "minilm":
-            texts = SentenceEncoder.installed()
-        elif text is not None:
-            texts = TextEncoder.fit(known[text].tolist(), random_state=random_state)
-        return cls(numbers, tuple(flagged), categories, text, texts)
+                counts = Counter(map(str, kept.tolist()))
+                categories[name] = sorted(sorted(counts, key=lambda word: (-counts[word], word))[:_MOST_CATEGORIES])
+        if text is None:
+            return cls(numbers, tuple(flagged), categories, vectors)
+        texts = _texts(known[text])
+        chosen = encoder_of(encoder, texts, random_state=random_state)
+        width = encode(chosen, texts[:1]).shape[1]
+        return cls(numbers, tuple(flagged), categories, vectors, text, chosen, width)
 
     @property
     def columns(self) -> list[str]:
         """The columns that a query must have."""
-        return [*self.numbers, *self.categories, *([self.text] if self.text else [])]
+        return [*self.numbers, *self.categories, *self.vectors, *([self.text] if self.text is not None else [])]
 
-    def transform(self, known: Mapping[str, np.ndarray]) -> Float[np.ndarray, "n d"]:
-        """Return one row of numbers a query, shape (n, features), float32."""
-        absent = [name for name in self.columns if name not in known]
+    def transform(self, known: Mapping[str, np.ndarray]) -> Float32[np.ndarray, "n d"]:
+        """Return one row of numbers a query, shape (n, features), float32.
+
+        Nothing is remembered: whoever needs the rows twice keeps them. One column of float32 alone is not copied.
+        """
+        columns = self.columns
+        absent = [name for name in columns if name not in known]
         if absent:
             raise InvalidInputError(f"`queries` must have the columns that the log had, missing: {absent}.")
-        blocks: list[np.ndarray] = []
-        for name, median in self.numbers.items():
-            values = _finite(known[name], name)
-            missing = np.isnan(values)
-            blocks.append(np.where(missing, median, values)[:, None])
-            if name in self.flagged:
-                blocks.append(missing[:, None])
+        n = len(known[columns[0]])
+        blocks = [self._numbers(known, n)] if self.numbers else []
         for name, words in self.categories.items():
-            given = np.array([str(value) for value in known[name].tolist()])
-            blocks.append(given[:, None] == np.array(words))
+            place = {word: j for j, word in enumerate(words)}
+            codes = np.array([place.get(str(value), -1) for value in known[name].tolist()])
+            blocks.append((codes[:, None] == np.arange(len(words))).astype(np.float32))
+        blocks += [_vectors(known[name], name, n, width) for name, width in self.vectors.items()]
         if self.text is not None and self.text_encoder is not None:
-            blocks.append(self.text_encoder.transform(["" if v is None else str(v) for v in known[self.text].tolist()]))
-        return np.hstack(blocks).astype(np.float32)
+            rows = encode(self.text_encoder, _texts(known[self.text]))
+            check.same_shape(rows, "encoder", (n, self.text_width), "as many numbers a text as in the fit")
+            blocks.append(rows)
+        return blocks[0] if len(blocks) == 1 else np.hstack(blocks)
+
+    def _numbers(self, known: Mapping[str, np.ndarray], n: int) -> np.ndarray:
+        """The columns of numbers in one block, each before its flag if it has one."""
+        layout = [slot for name in self.numbers for slot in ((name, None) if name in self.flagged else (name,))]
+        cells = np.zeros((n, len(layout)))
+        for j, name in enumerate(layout):
+            if name is not None:
+                values = check.numeric(known[name], name)
+                check.same_shape(values, name, (n,), "one number a query, as in the fit")
+                cells[:, j] = values
+        if not is_usable(cells):
+            for j, name in enumerate(layout):
+                _finite(cells[:, j], str(name))
+            missing = np.isnan(cells)
+            cells = np.where(missing, [0.0 if name is None else self.numbers[name] for name in layout], cells)
+            flags = [j for j, name in enumerate(layout) if name is None]
+            cells[:, flags] = missing[:, [j - 1 for j in flags]]
+        return cells.astype(np.float32)
 
     def texts(self, known: Mapping[str, np.ndarray]) -> list[str]:
-        """Return the queries' texts, empty where a cell is."""
-        return ["" if value is None else str(value) for value in known[str(self.text)].tolist()]
+        """Return the texts of queries, empty where a cell is."""
+        return _texts(known[str(self.text)])
 
-    def blank(self) -> Float[np.ndarray, "1 d"]:
-        """Return a query of zeros."""
-        blank = {name: np.zeros(1) for name in self.numbers}
-        blank |= {name: np.array([""], dtype=object) for name in self.categories}
-        return self.transform(blank)
+    def blank(self) -> Float32[np.ndarray, "1 d"]:
+        """Return a query of zeros, as it would be encoded."""
+        flags = sum(map(len, self.categories.values())) + sum(self.vectors.values())
+        return np.zeros((1, len(self.numbers) + len(self.flagged) + flags + self.text_width), dtype=np.float32)
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return the encoder as plain JSON and arrays of any shape."""
+    def to_state(self) -> State:
+        """Return the encoder as it is written; columns keep their order."""
+        if inspect.ismethod(self.text_encoder):
+            raise InvalidInputError(
+                f"`encoder` must be a function or an object with `to_state` to be saved, got the method "
+                f"{self.text_encoder.__qualname__!r}, whose object would be lost: put a function around it."
+            )
         plain = {
-            "numbers": self.numbers,
+            "numbers": list(self.numbers.items()),
             "flagged": list(self.flagged),
-            "categories": self.categories,
+            "categories": list(self.categories.items()),
+            "vectors": list(self.vectors.items()),
             "text": self.text,
+            "text_width": self.text_width,
         }
-        if self.text_encoder is None:
-            return plain, {}
-        if isinstance(self.text_encoder, SentenceEncoder):
-            return plain | {"encoder": "minilm", "fingerprint": self.text_encoder.fingerprint}, {}
-        return plain | {"encoder": "hashing"}, {
-            "text_idf": self.text_encoder.idf,
-            "text_components": self.text_encoder.components,
-        }
+        return State(plain=plain).hold(text_encoder=self.text_encoder)
 
     @classmethod
-    def from_state(cls, plain: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "FeatureEncoder":
-        """Return the encoder that `to_state` wrote.
-
-        Sentence embeddings are refused where their weights are not installed, or are others than those of the fit.
-        """
-        texts = None
-        # A state that names no encoder was written when there was but one.
-        name = plain.get("encoder", "hashing")
-        check.one_of(name, "encoder", get_args(TextEncoding))
-        if plain["text"] is not None and name == "minilm":
-            texts = SentenceEncoder(plain["fingerprint"])
-            texts.check()
-        elif plain["text"] is not None:
-            texts = TextEncoder(arrays["text_idf"], arrays["text_components"])
-        numbers = {str(name): float(median) for name, median in plain["numbers"].items()}
-        return cls(numbers, tuple(plain["flagged"]), dict(plain["categories"]), plain["text"], texts)
+    def from_state(cls, state: State) -> "FeatureEncoder":
+        """Return the encoder that `to_state` wrote; its text encoder is read as a part of its own."""
+        plain = state.plain
+        return cls(
+            numbers={str(name): float(median) for name, median in plain["numbers"]},
+            flagged=tuple(plain["flagged"]),
+            categories={str(name): list(words) for name, words in plain["categories"]},
+            vectors={str(name): int(width) for name, width in plain["vectors"]},
+            text=plain["text"],
+            text_encoder=state.read("text_encoder"),
+            text_width=int(plain["text_width"]),
+        )
 
 
-def _finite(values: np.ndarray, name: str) -> np.ndarray:
+def _texts(values: np.ndarray) -> list[str]:
+    return ["" if value is None else str(value) for value in values.tolist()]
+
+
+def _vectors(values: np.ndarray, name: str, n: int, width: int | None) -> np.ndarray:
+    """A column of lists of numbers, of that width where one is said."""
+    if values.ndim != 2 or values.dtype.kind not in "biuf" or not values.shape[1]:
+        raise InvalidInputError(
+            f"`{name}` must hold lists of numbers of one length, got {values.dtype} of shape {values.shape}."
+        )
+    if width is not None:
+        check.same_shape(values, name, (n, width), "lists as long as in the fit")
+    return usable(values, name)
+
+
+def _finite(cells: np.ndarray, name: str) -> np.ndarray:
     """Numbers that a float32 can hold; NaN where a cell is empty."""
-    cells = check.numeric(values, name)
     if np.isinf(cells).any():
         raise InvalidInputError(f"`features` must be finite, got an infinite value in {name!r}.")
     return check.bounded(cells, name)

@@ -13,18 +13,24 @@ from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer
 
+from askwho._parts import State, part, pick
+
+# Plain counts: they are weighed here, and a sign of their own would let two words in one bucket hide each other.
 _OPTIONS: dict[str, Any] = {"alternate_sign": False, "norm": None}
+# Pairs of words tell "not good" from "good"; so many buckets that words of a log seldom share one.
 _WORDS: Any = HashingVectorizer(n_features=2**14, ngram_range=(1, 2), **_OPTIONS)
 # Characters carry scripts without spaces, codes and formulas; the first few hundred of them tell the kind of text.
 _CHARACTERS: Any = HashingVectorizer(n_features=2**13, analyzer="char_wb", ngram_range=(3, 3), **_OPTIONS)
 _FIRST = 300
 # The make-up of a text shows in so many characters; counting more of them takes time and tells nothing new.
 _LONG = 2000
+# Of ASCII alone, as bytes: one call of `translate` counts them.
 _DIGITS, _CAPITALS, _MARKS = (
     characters.encode() for characters in (string.digits, string.ascii_uppercase, string.punctuation)
 )
 
 
+@part("text-encoder")
 @dataclass(frozen=True, eq=False)
 class TextEncoder:
     """From texts to a dense matrix: hashing, inverse document frequency, truncated singular value decomposition.
@@ -54,6 +60,15 @@ class TextEncoder:
         """Return the encoded texts, shape (n, dimensions + 14): directions, then length, lines and make-up."""
         dense = np.asarray(_weigh(_counts(texts), self.idf) @ self.components.T)
         return np.hstack([dense, [_shape(text) for text in texts]]).astype(np.float32)
+
+    def to_state(self) -> State:
+        """Return the weights and the directions."""
+        return State(arrays={"idf": self.idf, "components": self.components})
+
+    @classmethod
+    def from_state(cls, state: State) -> "TextEncoder":
+        """Return the encoder that `to_state` wrote."""
+        return cls(*pick(state.arrays, "idf", "components"))
 
 
 def fingerprints(texts: Sequence[str]) -> UInt64[np.ndarray, " n"]:

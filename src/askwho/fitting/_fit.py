@@ -11,7 +11,7 @@ from askwho import _validation as check
 from askwho._parts import at_work
 from askwho.aggregation import Combine
 from askwho.answers import Answers, Cell
-from askwho.data import FeatureEncoder, Log
+from askwho.data import EncoderLike, FeatureEncoder, Log
 from askwho.exceptions import InvalidInputError
 from askwho.fitting._asking import learn_turns
 from askwho.fitting._cardinality import learn_cardinality
@@ -36,7 +36,7 @@ def fit(
     learner: Any = "auto",  # noqa: ANN401 - a name, settings of a surrogate, or the user's own
     committee: str | Combine = "auto",
     cardinality: str | SurrogateCardinality = "curve",
-    encoder: Any = "hashing",  # noqa: ANN401 - a name, a folder, or the user's own
+    encoder: EncoderLike = "hashing",
     cv: int = 5,
     max_k: int = 12,
     random_state: int = 0,
