@@ -1,4 +1,4 @@
-"""Whom to ask: rankings, the top k of them, and the decision object that remembers why."""
+"""Whom to ask: rankings, and the top k of them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,39 +29,6 @@ def rank(scores: ArrayLike) -> Order:
     array([[1, 2, 0]])
     """
     return np.argsort(-check.table(scores, "scores"), axis=1, kind="stable")
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One entity in the explanation of a decision; `rank` counts from 1."""
-
-    rank: int
-    name: str
-    kind: str
-    score: float
-    fee: float
-    fee_so_far: float
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Why a query goes to these entities: the chosen, then the others, each best first."""
-
-    query: int
-    chosen: tuple[Choice, ...]
-    others: tuple[Choice, ...]
-
-    @property
-    def fee(self) -> float:
-        """What the chosen charge together."""
-        return self.chosen[-1].fee_so_far
-
-    def __str__(self) -> str:
-        lines = [f"query {self.query}: ask {len(self.chosen)} for {self.fee:g}"]
-        width = max(len(choice.name) for choice in self.chosen + self.others)
-        for mark, choices in (("ask ", self.chosen), ("skip", self.others)):
-            lines += [f"  {mark} {c.rank:>3}. {c.name:<{width}}  score {c.score:+.4f}  fee {c.fee:g}" for c in choices]
-        return "\n".join(lines)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,37 +74,14 @@ class Selection:
         return np.where(self.members, self.fees, 0.0).sum(axis=1)
 
     def names(self, i: int) -> tuple[str, ...]:
-        """Return the names of the entities to ask for query i, best first."""
-        self._check_query(i)
-        return tuple(self.panel.names[j] for j in self.order[i, : self.k[i]])
-
-    def explain(self, i: int) -> Explanation:
-        """Return why query i goes to these entities: every rank with its score and its fee.
+        """Return the names of the entities to ask for query i, best first.
 
         >>> panel = Panel.two_stage({"a": 0.5, "b": 2.0})
-        >>> print(select_top_k([[0.1, 0.9, 0.3]], 2, panel=panel).explain(0))
-        query 0: ask 2 for 2.5
-          ask    1. a     score +0.9000  fee 0.5
-          ask    2. b     score +0.3000  fee 2
-          skip   3. base  score +0.1000  fee 0
+        >>> select_top_k([[0.1, 0.9, 0.3]], 2, panel=panel).names(0)
+        ('a', 'b')
         """
         self._check_query(i)
-        ranked = list(self.order[i])
-        ranked += [j for j in rank(self.scores[i][None])[0] if j not in ranked]
-        so_far = np.cumsum(self.fees[i, ranked])
-        choices = tuple(
-            Choice(
-                rank=r + 1,
-                name=self.panel.names[j],
-                kind=self.panel.entities[j].kind,
-                score=float(self.scores[i, j]),
-                fee=float(self.fees[i, j]),
-                fee_so_far=float(so_far[r]),
-            )
-            for r, j in enumerate(ranked)
-        )
-        k = int(self.k[i])
-        return Explanation(query=i % len(self), chosen=choices[:k], others=choices[k:])
+        return tuple(self.panel.names[j] for j in self.order[i, : self.k[i]])
 
     def _check_query(self, i: int) -> None:
         if not -len(self) <= i < len(self):
