@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from askwho._parts import at_work
 from askwho.data import Log
-from askwho.learners import CompSum, Scorer, candidates, cross_fit, each_fold
+from askwho.learners import CompSum, Scorer, candidates, cross_fit, each_fold, fitted
 from askwho.policy import Calibration, Combiner, Coverage, Fees, Judge, Judgement, Seen
 from askwho.replay import Replay
 
@@ -89,6 +89,6 @@ def learn_judge(
             best = (trials[name], name, judged, calibration, make)
     assert best is not None  # noqa: S101 - there is always a candidate
     _, name, judged, calibration, make = best
-    fitted = at_work(make(random_state).fit(X, log.errors))
-    judge = Judge(name, fitted, calibration, weights, fees, coverage)
+    learned = at_work(fitted(make, X, log.errors, random_state=random_state))
+    judge = Judge(name, learned, calibration, weights, fees, coverage)
     return judge, seen(replace(judged, covered=covered)), trials, width
