@@ -1,49 +1,52 @@
 """askwho: whom to ask about each query, how many of them, and how to combine what they say.
 
-The names here are light: the router, the estimators and the artefacts are imported when first used, and torch only by
-`askwho.losses`.
+    log = read_log("log.parquet", Columns(truth="truth", answers="answer_*", features="x_*", fees=...))
+    policy = fit(log)                                    # what the log teaches
+    decisions = policy.decide(queries, Target(budget=0.1))      # whom to ask
+    decided = policy.combine(decisions, answers)         # what comes of it
+    save(policy, "policy"); policy = load("policy")
+
+Here is what users need. Research names live in their rooms: `askwho.panel`, `askwho.selection`, `askwho.costs`,
+`askwho.aggregation`, `askwho.metrics`, `askwho.theory`, and, with torch, `askwho.losses`. Nothing heavy is imported
+before it is used.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from askwho import aggregation, metrics, theory
-from askwho.answers import Answers, Cell
-from askwho.cardinality import cardinality_losses
-from askwho.costs import (
-    ERRORS,
-    augmented_costs,
-    errors_from_grades,
-    multi_task_errors,
-    task_errors,
-)
+from askwho.answers import Answers
 from askwho.exceptions import AskwhoError, DivergedError, InvalidInputError, MissingDependencyError
 from askwho.panel import Entity, Panel
-from askwho.selection import Choice, Explanation, Selection, rank, select_adaptive, select_top_k
 
 if TYPE_CHECKING:
-    from askwho.data import Columns, read_log
+    from askwho.data import Columns, Log, read_log
     from askwho.estimators import OneStageClassifier, TwoStageClassifier, TwoStageRegressor
     from askwho.evaluation import evaluate
+    from askwho.fitting import calibrate, fit
     from askwho.persistence import load, save
-    from askwho.policy import Policy, fit_policy
-    from askwho.router import Router
+    from askwho.policy import Decision, Decisions, Policy, Target
+    from askwho.report import write_report
 
 __version__ = "0.1.0"
 
 # Names whose rooms import scikit-learn or ONNX Runtime: found when first asked for.
 _LATER = {
     "Columns": "askwho.data",
+    "Decision": "askwho.policy",
+    "Decisions": "askwho.policy",
+    "Log": "askwho.data",
     "OneStageClassifier": "askwho.estimators",
     "Policy": "askwho.policy",
-    "Router": "askwho.router",
+    "Target": "askwho.policy",
     "TwoStageClassifier": "askwho.estimators",
     "TwoStageRegressor": "askwho.estimators",
+    "calibrate": "askwho.fitting",
     "evaluate": "askwho.evaluation",
-    "fit_policy": "askwho.policy",
+    "fit": "askwho.fitting",
     "load": "askwho.persistence",
     "read_log": "askwho.data",
     "save": "askwho.persistence",
+    "write_report": "askwho.report",
 }
 
 
@@ -53,39 +56,32 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
     return getattr(importlib.import_module(_LATER[name]), name)
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
+
 __all__ = [
-    "ERRORS",
     "Answers",
     "AskwhoError",
-    "Cell",
-    "Choice",
     "Columns",
+    "Decision",
+    "Decisions",
     "DivergedError",
     "Entity",
-    "Explanation",
     "InvalidInputError",
+    "Log",
     "MissingDependencyError",
     "OneStageClassifier",
     "Panel",
     "Policy",
-    "Router",
-    "Selection",
+    "Target",
     "TwoStageClassifier",
     "TwoStageRegressor",
-    "aggregation",
-    "augmented_costs",
-    "cardinality_losses",
-    "errors_from_grades",
+    "calibrate",
     "evaluate",
-    "fit_policy",
+    "fit",
     "load",
-    "metrics",
-    "multi_task_errors",
-    "rank",
     "read_log",
     "save",
-    "select_adaptive",
-    "select_top_k",
-    "task_errors",
-    "theory",
+    "write_report",
 ]

@@ -16,7 +16,8 @@ from hypothesis import strategies as st  # noqa: E402
 from hypothesis.extra import numpy as hnp  # noqa: E402
 from torch import nn  # noqa: E402
 
-from askwho import InvalidInputError, Panel, multi_task_errors  # noqa: E402
+from askwho import InvalidInputError, Panel  # noqa: E402
+from askwho.costs import multi_task_errors  # noqa: E402
 from askwho.engine import Training  # noqa: E402
 from askwho.learners import (  # noqa: E402
     SURROGATE_NAMES,
@@ -25,7 +26,7 @@ from askwho.learners import (  # noqa: E402
     Scorer,
     Shares,
     _perceptrons,
-    checked_learner,
+    check_learner,
     fit_regressors,
     log_shares,
 )
@@ -61,10 +62,10 @@ def test_the_facts_are_known_without_torch():
 from tests.blocked import block
 block("torch")
 from askwho._surrogates import SURROGATES
-from askwho.learners import CompSum, SURROGATE_NAMES, checked_learner
+from askwho.learners import CompSum, SURROGATE_NAMES, check_learner
 assert list(SURROGATE_NAMES) == list(SURROGATES)
 for name in SURROGATES:
-    checked_learner(name)
+    check_learner(name)
     CompSum(surrogate=name).ranks_only_the_first
 """
     root = Path(__file__).parents[2]
@@ -431,7 +432,7 @@ def test_one_that_is_put_into_the_registry_is_found_by_its_name(monkeypatch):
         SURROGATES, "squared", Surrogate("squared", squared, "Somebody 2026", "two-stage", "costs", bounded=True)
     )
     assert "squared" in SURROGATE_NAMES
-    checked_learner("squared")
+    check_learner("squared")
     settings_ = exact(surrogate="squared")
     X, errors, expected = discrete(finite.two_stage, seed=3)
     assert_ranks_as_bayes(minimiser(settings_, X, errors, TWO_STAGE), expected)

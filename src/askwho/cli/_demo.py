@@ -36,9 +36,10 @@ def run_demo(out: Path, seed: int) -> Iterator[list[str]]:
     for name, rows in (("log", past), ("new", new)):
         table: dict[str, np.ndarray] = {f"pixel_{i}": thumbnail[rows, i] for i in range(thumbnail.shape[1])}
         table |= {f"answer_{expert}": model.predict(pixels[rows]) for expert, model in answers.items()}
-        write_table(out / f"{name}.parquet", table | {"digit": digit[rows]})
+        ids = np.array([f"image-{row}" for row in rows])
+        write_table(out / f"{name}.parquet", {"id": ids} | table | {"digit": digit[rows]})
     fees = ",".join(f"{name}={fee}" for name, fee in FEES.items())
-    columns = ["--truth", "digit", "--answers", "answer_*", "--features", "pixel_*", "--fees", fees]
+    columns = ["--truth", "digit", "--answers", "answer_*", "--features", "pixel_*", "--id", "id", "--fees", fees]
     log, new, policy, routes = (str(out / name) for name in ("log.parquet", "new.parquet", "policy", "routes.parquet"))
     yield ["check", log, *columns]
     yield ["fit", log, *columns, "--seed", str(seed), "--out", policy]

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -12,6 +13,7 @@ from askwho._validation import once
 from askwho.answers import Nulls
 from askwho.data import Columns
 from askwho.exceptions import InvalidInputError
+from askwho.policy import Target
 
 Log = Annotated[Path, typer.Argument(help="A Parquet or CSV file, one row a query.", show_default=False)]
 Truth = Annotated[str | None, typer.Option(help="The column of right answers.")]
@@ -26,6 +28,17 @@ TaskName = Annotated[str, typer.Option("--task", help="auto, classification or r
 Null = Annotated[str, typer.Option(help="What an empty answer means: not-asked, no-answer, or name=no-answer,...")]
 Base = Annotated[str, typer.Option(help="auto (train one), none, or an entity of the log.")]
 Encoder = Annotated[str, typer.Option(help="How text becomes numbers: hashing, or minilm (sentence embeddings).")]
+Id = Annotated[str | None, typer.Option("--id", help="The column that names each query.")]
+PolicyFolder = Annotated[Path, typer.Argument(help="The folder of a policy.", show_default=False)]
+QueriesFile = Annotated[Path, typer.Argument(help="A Parquet, CSV or JSONL file of queries.", show_default=False)]
+Allow = Annotated[str | None, typer.Option(help="Parts of your own that may be loaded: 'mypackage:MyLearner,...'.")]
+K = Annotated[int | None, typer.Option(help="Ask exactly so many.")]
+Budget = Annotated[float | None, typer.Option(help="Stay within this mean fee.")]
+MaxError = Annotated[float | None, typer.Option(help="Stay within this mean error.")]
+Confidence = Annotated[
+    float | None, typer.Option(help="Promise --budget and --max-error with this probability, such as 0.95.")
+]
+FeeWeight = Annotated[float | None, typer.Option(help="How much error one unit of money is worth.")]
 Seed = Annotated[int, typer.Option(help="The seed of everything.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -40,7 +53,7 @@ def columns_of(options: Mapping[str, Any]) -> Columns:
         text=options["text"],
         info=options["info"],
         groups=options["groups"],
-        id=options.get("id"),
+        id=options.get("id_"),
         fees=parse_fees(options["fees"]),
         task=options["task"],
         nulls=parse_nulls(options["null"]),
@@ -80,11 +93,30 @@ def parse_nulls(given: str) -> Nulls | Mapping[str, Nulls]:
 
 
 def target_of(
-    k: int | None, budget: float | None, accuracy: float | None, confidence: float | None, fee_weight: float | None
-) -> dict[str, Any]:
-    """Return the target that was given, as `Router.select` takes it."""
-    given = {"k": k, "budget": budget, "accuracy": accuracy, "confidence": confidence, "fee_weight": fee_weight}
-    return {name: value for name, value in given.items() if value is not None}
+    k: int | None,
+    fee_weight: float | None,
+    budget: float | None,
+    max_error: float | None,
+    confidence: float | None,
+    *,
+    optional: bool = False,
+) -> Any:  # noqa: ANN401 - a target, or None where it may be left out
+    """Return the target that was given."""
+    if optional and all(value is None for value in (k, fee_weight, budget, max_error, confidence)):
+        return None
+    return Target(k, fee_weight, budget, max_error, confidence)
+
+
+def words(given: str | None) -> list[str]:
+    """Return what stands between commas."""
+    return [] if given is None else [word.strip() for word in given.split(",") if word.strip()]
+
+
+def print_version(value: bool) -> None:  # noqa: FBT001 - typer's own way
+    """Print the version and leave."""
+    if value:
+        typer.echo(f"askwho {version('askwho')}")
+        raise typer.Exit
 
 
 def _pair(part: str, name: str) -> tuple[str, str]:

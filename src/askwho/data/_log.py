@@ -12,7 +12,7 @@ from jaxtyping import Float
 from askwho import _validation as check
 from askwho._types import FloatTable
 from askwho.answers import Answers, family
-from askwho.costs import errors_from_grades, task_errors, truth_column
+from askwho.costs import ErrorFunction, errors_from_grades, task_errors, truth_column
 from askwho.data._columns import Columns, check_cells, resolve
 from askwho.data._ids import read_ids, repeated
 from askwho.data._tables import Table, read_batches, read_table
@@ -37,6 +37,7 @@ class Log:
         groups: shape (n,), what must stay on one side of a split.
         info: shape (n, |A|), what came back with the answers; NaN where nothing did.
         ids: shape (n,), what each query is called, in text; None where no column says.
+        error: how an answer is scored: a name in `ERRORS`, or a function; `"auto"` is zero-one, or squared for numbers.
     """
 
     columns: Columns
@@ -50,6 +51,7 @@ class Log:
     groups: np.ndarray
     info: FloatTable
     ids: np.ndarray | None = None
+    error: str | ErrorFunction = "auto"
 
     def __len__(self) -> int:
         return len(self.errors)
@@ -71,6 +73,26 @@ class Log:
             groups=self.groups[index],
             info=self.info[index],
             ids=None if self.ids is None else self.ids[index],
+        )
+
+    def behind(self, panel: Panel, answers: Answers) -> "Log":
+        """Return the log of a larger panel, some of whom answer for themselves and for nothing.
+
+        Args:
+            panel: the newcomers, then everybody of this one.
+            answers: of the whole panel.
+        """
+        if self.truth is None:
+            raise InvalidInputError("`log` must hold the truth: whoever answers for itself is scored by it.")
+        more = len(panel) - len(self.panel)
+        error = ("zero-one" if self.task == "classification" else "squared") if self.error == "auto" else self.error
+        return replace(
+            self,
+            panel=panel,
+            answers=answers,
+            errors=task_errors(answers, self.truth, panel=panel, error=error),
+            fees=np.hstack([np.zeros((len(self), more)), self.fees]),
+            info=np.hstack([np.full((len(self), more), np.nan), self.info]),
         )
 
 

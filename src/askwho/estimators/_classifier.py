@@ -6,19 +6,49 @@ from abc import ABC
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float, Shaped
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 
-from askwho import _validation as check
 from askwho.estimators._system import DeferralSystem
-from askwho.estimators._targets import Labels, Target
+from askwho.estimators._targets import Labels, Truths
+from askwho.policy import Target
 
 
 class Classifier(ClassifierMixin, DeferralSystem, ABC):
     """A deferral system whose members answer with labels."""
 
-    _default_error = "zero-one"
+    @property
+    def classes_(self) -> Shaped[np.ndarray, " C"]:
+        """The labels of y, sorted, shape (C,)."""
+        truths = getattr(self, "live_").truths if hasattr(self, "live_") else None  # noqa: B009 - not there before `fit`
+        if not isinstance(truths, Labels):
+            raise AttributeError("`classes_` is there after `fit`.")
+        return truths.classes
+
+    def predict_proba(
+        self, X: Any, *, answers: Any = None, target: Target | None = None, mode: str = "at-once", **options: Any
+    ) -> Float[np.ndarray, "n C"]:
+        """Return the probability of each class, shape (n, C), after those chosen were heard; as in `predict`.
+
+        What the beliefs say, or naive Bayes by the members' expected errors where another rule decides; the prediction
+        is always the likeliest. Where nobody gave a usable answer all of it goes to the prediction.
+        """
+        said, decisions, heard = self._predict(X, answers, target, mode, options)
+        truths = self.live_.truths
+        assert isinstance(truths, Labels)  # noqa: S101 - a classifier's
+        shares = self.policy_.probabilities(decisions, heard, truths.plain(truths.classes))
+        place = np.searchsorted(truths.classes, said)
+        rows = np.arange(len(said))
+        shares[shares.sum(axis=1) == 0, :] = 0.0
+        nobody = shares.sum(axis=1) == 0
+        shares[nobody, place[nobody]] = 1.0
+        # Where the vote and naive Bayes disagree the prediction takes the larger share.
+        best = shares.argmax(axis=1)
+        own, top = shares[rows, place].copy(), shares[rows, best].copy()
+        shares[rows, best], shares[rows, place] = own, top
+        return shares / shares.sum(axis=1, keepdims=True)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, answers: Any = None) -> float:
         """Return the accuracy of `predict`.
@@ -31,8 +61,6 @@ class Classifier(ClassifierMixin, DeferralSystem, ABC):
         """
         return float(accuracy_score(y, self.predict(X, answers=answers), sample_weight=sample_weight))
 
-    def _target(self, y: np.ndarray) -> Target:
+    def _truths(self, y: np.ndarray) -> Truths:
         check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        check.two_classes(self.classes_.tolist(), "y")
-        return Labels(self.classes_)
+        return Labels.of(y)

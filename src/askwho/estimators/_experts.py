@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from askwho import _validation as check
+from askwho._types import Task
 from askwho.answers import Answers, Cell, column, is_null
 from askwho.exceptions import InvalidInputError
 from askwho.learners import each_fold
@@ -29,12 +30,12 @@ class Source:
     Args:
         name: its name in the panel.
         model: fitted; has `predict`.
-        reads: the rows as the user gave them, or as the validated array.
+        kind: what it is in the panel.
     """
 
     name: str
     model: Any
-    reads: Literal["given", "array"] = "given"
+    kind: Literal["base", "expert"] = "expert"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +53,9 @@ class Queries:
     def __len__(self) -> int:
         return len(self.array)
 
-    def take(self, rows: Int[np.ndarray, " m"], reads: Literal["given", "array"]) -> Any:  # noqa: ANN401
-        """Return some of the rows, in the form that a source reads."""
-        table: Any = self.array if reads == "array" else self.given
-        return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
+    def take(self, rows: Int[np.ndarray, " m"]) -> Any:  # noqa: ANN401
+        """Return some of the rows, as the user gave them."""
+        return self.given.iloc[rows] if hasattr(self.given, "iloc") else self.given[rows]
 
 
 def named_experts(experts: Any) -> list[tuple[str, Any]]:  # noqa: ANN401
@@ -78,7 +78,7 @@ def named_experts(experts: Any) -> list[tuple[str, Any]]:  # noqa: ANN401
     return list(zip(names, models, strict=True))
 
 
-def default_experts(task: Literal["classification", "regression"]) -> list[tuple[str, Any]]:
+def default_experts(task: Task) -> list[tuple[str, Any]]:
     """Return the small pool that stands in where neither experts nor answers are given."""
     if task == "classification":
         return [
@@ -128,7 +128,7 @@ def ask_one(source: Source, rows: Queries, chosen: Int[np.ndarray, " m"]) -> Ans
     """Return what a source answers to the chosen rows, shape (m, 1); nobody is asked about no row at all."""
     if not len(chosen):
         return Answers(np.zeros((0, 1)), np.zeros((0, 1), dtype=np.int8))
-    return _heard(source.model.predict(rows.take(chosen, source.reads)), source.name)
+    return _heard(source.model.predict(rows.take(chosen)), source.name)
 
 
 def is_fitted(model: Any) -> bool:  # noqa: ANN401

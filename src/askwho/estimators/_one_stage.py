@@ -5,9 +5,7 @@
 from typing import Any
 
 from askwho.estimators._classifier import Classifier
-from askwho.estimators._experts import Source
-from askwho.estimators._in_house import Pool, with_labels
-from askwho.estimators._log import TrainingLog
+from askwho.estimators._system import LABELS
 
 
 class OneStageClassifier(Classifier):
@@ -20,12 +18,12 @@ class OneStageClassifier(Classifier):
         experts: as in `TwoStageClassifier`.
         fees: what the experts charge, by name or in their order; nothing unless said. Labels are free.
         learner: `"top-k"`, the paper's policy, or another surrogate for labels and experts by its name; a `CompSum`
-            with its settings; or a learner of expected errors, as in `Router`: of a label that is P(y ≠ j | x).
+            with its settings; or a learner of expected errors, as in `askwho.fit`: of a label that is P(y ≠ j | x).
             Surrogates need torch.
-        committee: how to combine answers, as in `Router`.
-        cardinality: how many to ask, as in `Router`.
+        committee: how to combine answers, as in `askwho.fit`.
+        cardinality: how many to ask, as in `askwho.fit`.
         cv: how many folds, fewer where there are fewer than four rows for each.
-        fee_weight: λ, how much error one unit of money is worth, where `predict` and `select` get no target. It is
+        fee_weight: λ, how much error one unit of money is worth, where `predict` and `decide` get no target. It is
             baked into `learner` and `cardinality` where the name of a surrogate is given; objects have their own. A
             `CompSum` ranks at its own, then, and this one says how many to ask.
         error: what ranks labels and experts: `"auto"` (zero-one), a name in `ERRORS`, or a function of answers and
@@ -34,18 +32,19 @@ class OneStageClassifier(Classifier):
 
     Attributes:
         classes_: the labels of y, sorted.
-        router_: the fitted `Router`.
+        policy_: the fitted `Policy`.
         panel_: who can be asked: the labels, then the experts.
 
     An answer that is no class of y is unusable: it is an error, its fee is paid, it casts no vote. Where a committee
     has no usable answer at all, the best-ranked label is the prediction.
 
     >>> import numpy as np
+    >>> from askwho import Target
     >>> X = np.linspace(-1, 1, 80)[:, None]
     >>> y = np.where(X[:, 0] > 0, np.where(np.arange(80) % 2, "cat", "dog"), "fox")
     >>> model = OneStageClassifier(learner="linear", fees={"vet": 0.1}, fee_weight=1.0, random_state=0)
-    >>> selection = model.fit(X, y, answers={"vet": y}).select([[-0.9], [0.9]], k=1)
-    >>> selection.names(0), selection.names(1)
+    >>> decisions = model.fit(X, y, answers={"vet": y}).decide([[-0.9], [0.9]], Target(k=1))
+    >>> decisions.selection.names(0), decisions.ask(1)
     (('fox',), ('vet',))
     """
 
@@ -72,5 +71,5 @@ class OneStageClassifier(Classifier):
         self.error = error
         self.random_state = random_state
 
-    def _in_house(self, experts: Pool, log: TrainingLog) -> tuple[Source | None, Pool]:  # noqa: ARG002 - labels need none
-        return None, with_labels(self.classes_, experts)
+    def _given_base(self) -> Any:
+        return LABELS

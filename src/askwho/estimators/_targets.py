@@ -1,69 +1,102 @@
-"""What is to be predicted, as the router takes it: labels by their number, or numbers as they are."""
+"""What is to be predicted: labels, or numbers; and which answers can be right at all."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Shaped
 
 from askwho import _validation as check
+from askwho._types import Task
 from askwho.answers import Answers, Cell, column, family
 from askwho.exceptions import InvalidInputError
 
 
 @runtime_checkable
-class Target(Protocol):
+class Truths(Protocol):
     """The one place that knows whether answers are labels or numbers."""
 
     @property
-    def task(self) -> Literal["classification", "regression"]:
-        """What the router is to learn."""
+    def task(self) -> Task:
+        """What is to be learned."""
         ...
 
-    def encode(self, said: Answers) -> Answers:
-        """Return the answers as the router takes them; what cannot be right is no usable answer."""
+    @property
+    def fallback(self) -> Shaped[np.ndarray, ""]:
+        """The best constant prediction."""
         ...
 
-    def decode(self, values: np.ndarray) -> np.ndarray:
-        """Return encoded answers as the user knows them."""
+    def plain(self, y: np.ndarray) -> np.ndarray:
+        """Return truths as text or numbers, never as objects, shape (n,)."""
+        ...
+
+    def usable(self, said: Answers) -> Answers:
+        """Return the answers in the type of the truths; what cannot be right is no usable answer."""
+        ...
+
+    def shown(self, values: np.ndarray) -> np.ndarray:
+        """Return predictions as the user knows them, shape (n,)."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Labels, encoded by their place in `classes`.
+    """Labels: an answer that is none of them is of no use.
 
     Args:
-        classes: the different labels of y, sorted.
+        classes: the different labels of y, sorted, as the user has them.
+        fallback: the commonest, in plain type.
     """
 
     classes: Shaped[np.ndarray, " C"]
-    task: Literal["classification", "regression"] = "classification"
+    fallback: Shaped[np.ndarray, ""]
+    task: Task = "classification"
 
-    def encode(self, said: Answers) -> Answers:
-        """Return the answers as numbers of classes; an answer that is no class of y is no usable answer."""
-        answered = said.states == Cell.ANSWERED
-        values, states = np.zeros(said.states.shape, dtype=np.int64), said.states.copy()
+    @classmethod
+    def of(cls, y: np.ndarray) -> "Labels":
+        """Return the labels of y."""
+        classes, counts = np.unique(y, return_counts=True)
+        check.two_classes(classes.tolist(), "y")
+        return cls(classes, _plain(classes)[counts.argmax()])
+
+    def plain(self, y: np.ndarray) -> np.ndarray:
+        """Return truths as text or numbers, never as objects, shape (n,)."""
+        return _plain(y)
+
+    def usable(self, said: Answers) -> Answers:
+        """Return the answers in the type of the labels; an answer that is no class of y is no usable answer."""
+        answered, known = said.states == Cell.ANSWERED, _plain(self.classes)
+        values, states = np.full(said.states.shape, known[0]), said.states.copy()
         if answered.any():
-            known, cells = column(self.classes.tolist(), "y"), _plain(said.values[answered])
+            cells = _plain(said.values[answered])
             _same_family(family(cells), family(known))
             place = np.minimum(np.searchsorted(known, cells), len(known) - 1)
-            values[answered] = place
+            values[answered] = known[place]
             states[answered] = np.where(known[place] == cells, np.int8(Cell.ANSWERED), np.int8(Cell.NO_ANSWER))
         return Answers(values, states)
 
-    def decode(self, values: np.ndarray) -> np.ndarray:
-        """Return the labels of these numbers."""
-        return self.classes[values]
+    def shown(self, values: np.ndarray) -> np.ndarray:
+        """Return the labels as the user has them."""
+        known = _plain(self.classes)
+        return self.classes[np.minimum(np.searchsorted(known, values), len(known) - 1)]
 
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Numbers, as they are."""
+    """Numbers, as they are.
 
-    task: Literal["classification", "regression"] = "regression"
+    Args:
+        fallback: their mean.
+    """
 
-    def encode(self, said: Answers) -> Answers:
+    fallback: Shaped[np.ndarray, ""]
+    task: Task = "regression"
+
+    def plain(self, y: np.ndarray) -> np.ndarray:
+        """Return truths as floats, for answers to be floats too, shape (n,)."""
+        return y.astype(np.float64)
+
+    def usable(self, said: Answers) -> Answers:
         """Return the answers as floats; an infinite one is no usable answer."""
         answered = said.states == Cell.ANSWERED
         values, states = np.zeros(said.states.shape), said.states.copy()
@@ -71,12 +104,12 @@ class Numbers:
             cells = _plain(said.values[answered])
             _same_family(family(cells), "numbers")
             numbers = check.numeric(cells, "answers")
-            usable = np.isfinite(numbers)
-            values[answered] = np.where(usable, numbers, 0.0)
-            states[answered] = np.where(usable, np.int8(Cell.ANSWERED), np.int8(Cell.NO_ANSWER))
+            finite = np.isfinite(numbers)
+            values[answered] = np.where(finite, numbers, 0.0)
+            states[answered] = np.where(finite, np.int8(Cell.ANSWERED), np.int8(Cell.NO_ANSWER))
         return Answers(values, states)
 
-    def decode(self, values: np.ndarray) -> np.ndarray:
+    def shown(self, values: np.ndarray) -> np.ndarray:
         """Return the numbers unchanged."""
         return values
 

@@ -10,11 +10,9 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from askwho.estimators._classifier import Classifier
-from askwho.estimators._experts import Source
-from askwho.estimators._in_house import Pool, own_or_given_base
-from askwho.estimators._log import TrainingLog
 from askwho.estimators._system import DeferralSystem
-from askwho.estimators._targets import Numbers, Target
+from askwho.estimators._targets import Numbers, Truths
+from askwho.exceptions import InvalidInputError
 
 
 class TwoStage(DeferralSystem, ABC):
@@ -28,7 +26,7 @@ class TwoStage(DeferralSystem, ABC):
         experts: Any = None,
         fees: Any = None,
         base: Any = "auto",
-        learner: Any = "forest",
+        learner: Any = "auto",
         committee: Any = "auto",
         cardinality: Any = "curve",
         cv: Any = 5,
@@ -47,8 +45,13 @@ class TwoStage(DeferralSystem, ABC):
         self.error = error
         self.random_state = random_state
 
-    def _in_house(self, experts: Pool, log: TrainingLog) -> tuple[Source | None, Pool]:
-        return own_or_given_base(self.base, experts, log)
+    def _given_base(self) -> Any:
+        named = self.base is None or (isinstance(self.base, str) and self.base in ("auto", "none"))
+        if not named and (not callable(getattr(self.base, "predict", None)) or isinstance(self.base, type)):
+            raise InvalidInputError(
+                f"`base` must be 'auto', None, or an estimator that has `predict`, got {self.base!r}."
+            )
+        return self.base
 
 
 class TwoStageClassifier(Classifier, TwoStage):
@@ -61,11 +64,11 @@ class TwoStageClassifier(Classifier, TwoStage):
             where they get none, a linear model, three nearest neighbours and a small tree stand in.
         fees: what the experts charge, by name or in their order; nothing unless said.
         base: `"auto"`, a free predictor trained on X where one beats a constant answer; an estimator; or None.
-        learner: of expected errors, or the paper's policy, as in `Router`.
-        committee: how to combine answers, as in `Router`.
-        cardinality: how many to ask, as in `Router`.
+        learner: of expected errors, or the paper's policy, as in `askwho.fit`.
+        committee: how to combine answers, as in `askwho.fit`.
+        cardinality: how many to ask, as in `askwho.fit`.
         cv: how many folds, fewer where there are fewer than four rows for each.
-        fee_weight: λ, how much error one unit of money is worth, where `predict` and `select` get no target. It is
+        fee_weight: λ, how much error one unit of money is worth, where `predict` and `decide` get no target. It is
             baked into `learner` and `cardinality` where the name of a surrogate is given; objects have their own.
         error: what ranks the experts: `"auto"` (zero-one), a name in `ERRORS`, or a function of answers and truths.
             How many to ask always minds the zero-one error.
@@ -73,7 +76,7 @@ class TwoStageClassifier(Classifier, TwoStage):
 
     Attributes:
         classes_: the labels of y, sorted.
-        router_: the fitted `Router`.
+        policy_: the fitted `Policy`: it saves, loads and decides by itself, of queries `{"X": ...}`.
         panel_: who can be asked.
 
     An answer that is no class of y is unusable: it is an error, its fee is paid, it casts no vote. Where a committee
@@ -84,7 +87,7 @@ class TwoStageClassifier(Classifier, TwoStage):
     >>> y = np.where(X[:, 0] > 0, "yes", "no")
     >>> answers = {"good": y, "always-yes": np.full(40, "yes")}
     >>> model = TwoStageClassifier(base=None, learner="linear", fees={"good": 0.1, "always-yes": 0.0}, fee_weight=1.0)
-    >>> model.fit(X, y, answers=answers).select([[-0.9], [0.9]]).names(0)
+    >>> model.fit(X, y, answers=answers).decide([[-0.9], [0.9]]).ask(0)
     ('good',)
     """
 
@@ -96,9 +99,9 @@ class TwoStageRegressor(RegressorMixin, TwoStage):
         experts: as in `TwoStageClassifier`.
         fees: as in `TwoStageClassifier`.
         base: as in `TwoStageClassifier`.
-        learner: of expected errors, or the paper's policy, as in `Router`.
-        committee: how to combine answers, as in `Router`.
-        cardinality: how many to ask, as in `Router`.
+        learner: of expected errors, or the paper's policy, as in `askwho.fit`.
+        committee: how to combine answers, as in `askwho.fit`.
+        cardinality: how many to ask, as in `askwho.fit`.
         cv: how many folds, fewer where there are fewer than four rows for each.
         fee_weight: λ, how much squared error one unit of money is worth, as in `TwoStageClassifier`.
         error: what ranks the experts: `"auto"` (squared), a name in `ERRORS`, or a function of answers and truths.
@@ -106,14 +109,12 @@ class TwoStageRegressor(RegressorMixin, TwoStage):
         random_state: the seed of everything, also of experts that have none.
 
     Attributes:
-        router_: the fitted `Router`.
+        policy_: the fitted `Policy`: it saves, loads and decides by itself, of queries `{"X": ...}`.
         panel_: who can be asked.
 
     An answer that is not finite is unusable. Where a committee has no usable answer at all, the base answers; without
     a base, the mean of y is the prediction.
     """
-
-    _default_error = "squared"
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, answers: Any = None) -> float:
         """Return the coefficient of determination R² of `predict`.
@@ -126,5 +127,5 @@ class TwoStageRegressor(RegressorMixin, TwoStage):
         """
         return float(r2_score(y, self.predict(X, answers=answers), sample_weight=sample_weight))
 
-    def _target(self, y: np.ndarray) -> Target:  # noqa: ARG002 - numbers need no learning
-        return Numbers()
+    def _truths(self, y: np.ndarray) -> Truths:
+        return Numbers(np.asarray(y, dtype=np.float64).mean())

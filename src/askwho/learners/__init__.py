@@ -7,7 +7,15 @@ from askwho.learners._log_shares import log_shares
 from askwho.learners._network_graph import NetworkGraph
 from askwho.learners._own import OwnBase, Trial, own_base
 from askwho.learners._perceptrons import Perceptrons, fit_perceptrons, fit_regressors
-from askwho.learners._registry import LEARNERS, candidates, checked_learner, make_learner, suited
+from askwho.learners._registry import (
+    LEARNERS,
+    candidates,
+    check_learner,
+    learner_name,
+    make_learner,
+    suited,
+    surrogate_settings,
+)
 from askwho.learners._scorer import Scorer, Shares
 from askwho.learners._smooth import Linear, Neighbours
 from askwho.learners._tree_graph import TreeModel, graph_of_forest
@@ -32,7 +40,7 @@ __all__ = [
     "TreeModel",
     "Trial",
     "candidates",
-    "checked_learner",
+    "check_learner",
     "cross_fit",
     "each_fold",
     "fit_perceptrons",
@@ -40,9 +48,11 @@ __all__ = [
     "fitted",
     "folds",
     "graph_of_forest",
+    "learner_name",
     "log_shares",
     "make_learner",
     "own_base",
     "predicted",
     "suited",
+    "surrogate_settings",
 ]

@@ -37,13 +37,20 @@ class OwnBase:
     model: Any
     reads: Literal["features", "text"]
 
-    def predict(self, X: Float[np.ndarray, "n d"], texts: Sequence[str] | None) -> Shaped[np.ndarray, " n"]:
-        """Return the base's answers, shape (n,)."""
-        return self.model.predict(words_of(texts) if self.reads == "text" else X)
+    @property
+    def classes(self) -> Shaped[np.ndarray, " t"] | None:
+        """The sorted classes, shape (T,); None for numbers."""
+        return getattr(self.model, "classes_", getattr(self.model, "classes", None))
 
-    def shares(self, X: Float[np.ndarray, "n d"], texts: Sequence[str] | None) -> Float[np.ndarray, "n t"]:
-        """Return the base's probabilities of the sorted classes, shape (n, T)."""
-        return self.model.predict_proba(words_of(texts) if self.reads == "text" else X)
+    def say(
+        self, X: Float[np.ndarray, "n d"], texts: Sequence[str] | None
+    ) -> tuple[Shaped[np.ndarray, " n"], Float[np.ndarray, "n t"] | None]:
+        """Return the base's answers, shape (n,), and its probabilities of the sorted classes, shape (n, T), or None."""
+        inputs, classes = words_of(texts) if self.reads == "text" else X, self.classes
+        if classes is None:
+            return self.model.predict(inputs), None
+        shares = self.model.predict_proba(inputs)
+        return classes[shares.argmax(axis=1)], shares
 
     def to_state(self) -> State:
         """Return what is written: which base it is, and its model as arrays or a graph."""

@@ -2,7 +2,7 @@
 
 import copy
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -36,43 +36,34 @@ _CLEARLY = 2.0
 _MOST_ROWS = 12_000
 
 
-def checked_learner(learner: Any) -> "str | CompSum | Learner":  # noqa: ANN401 - what a user gives
-    """Return a learner as `candidates` takes it, or the settings of the paper's policy; or say what there is."""
-    if isinstance(learner, CompSum) or _learns(learner):
+def check_learner(learner: Any) -> None:  # noqa: ANN401 - what a user gives
+    """Raise unless it is `"auto"`, a name in `LEARNERS` or in `SURROGATES`, a `CompSum`, or an object that learns."""
+    named = isinstance(learner, str) and (learner == "auto" or learner in LEARNERS or learner in SURROGATES)
+    if not named and not isinstance(learner, CompSum) and not _learns(learner):
+        raise InvalidInputError(
+            f"`learner` must be 'auto', one of {_listing(LEARNERS)}, a surrogate (a `CompSum`, or one of "
+            f"{_listing(SURROGATES)}), or an object with `fit` and `predict`, got {_shown(learner)}."
+        )
+
+
+def surrogate_settings(learner: Any) -> CompSum | None:  # noqa: ANN401 - what `check_learner` lets pass
+    """Return the settings of the paper's policy where a learner is one, by name or as it is; else None."""
+    if isinstance(learner, CompSum):
         return learner
-    if isinstance(learner, str) and learner in SURROGATES:
-        return CompSum(surrogate=learner)
-    if isinstance(learner, str) and (learner == "auto" or learner in LEARNERS):
-        return learner
-    raise InvalidInputError(
-        f"`learner` must be 'auto', one of {_listing(LEARNERS)}, a surrogate (a `CompSum`, or one of "
-        f"{_listing(SURROGATES)}), or an object with `fit` and `predict`, got {_shown(learner)}."
-    )
+    return CompSum(surrogate=learner) if isinstance(learner, str) and learner in SURROGATES else None
 
 
-def candidates(
-    learner: Any,  # noqa: ANN401 - a name, or the user's own object
-    X: Float[np.ndarray, "n d"],
-    errors: Float[np.ndarray, "n a"],
-    fold: Int[np.ndarray, " n"],
-    *,
-    random_state: int = 0,
-) -> Iterator[tuple[str, MakeLearner]]:
-    """Yield the learners to compare, each by name: all that can run for `"auto"`, else the one named or given.
+def candidates(learner: Any) -> list[str | Learner]:  # noqa: ANN401 - a name, or the user's own object
+    """Return the learners to compare: all that can run for `"auto"`, else the one named or given."""
+    check_learner(learner)
+    if not isinstance(learner, str) or learner != "auto":
+        return [learner]
+    return [name for name in LEARNERS if name != "boosting" or _can_import("lightgbm")]
 
-    Args:
-        learner: `"auto"`, a name in `LEARNERS`, or an object of the user's own, which goes by the name of its class.
-        X: shape (n, d).
-        errors: shape (n, |A|), NaN where an entity was not asked.
-        fold: shape (n,); on the first, settings are chosen, as `suited` does.
-        random_state: the seed.
-    """
-    given = [learner]
-    if isinstance(learner, str) and learner == "auto":
-        given = [name for name in LEARNERS if name != "boosting" or _can_import("lightgbm")]
-    for each in given:
-        name = each if isinstance(each, str) else type(each).__name__
-        yield name, suited(each, X, errors, fold, random_state=random_state)
+
+def learner_name(learner: str | Learner) -> str:
+    """Return what a candidate is called: its name, or its class's."""
+    return learner if isinstance(learner, str) else type(learner).__name__
 
 
 def make_learner(learner: Any) -> MakeLearner:  # noqa: ANN401 - as above

@@ -113,6 +113,35 @@ class Combiner:
         own = (answers == said[:, None]) & (shares > 0)
         return Verdict(said, decided, np.where(decided & own.any(axis=1), np.where(own, shares, 0.0).max(axis=1), np.nan))
 
+    def distribution(
+        self, panel: Panel, seen: Seen, answers: Answers, classes: Shaped[np.ndarray, " c"]
+    ) -> Float[np.ndarray, "n c"]:
+        """Return the probability of each of some sorted classes, shape (n, C), whatever was heard; 0 where nobody was.
+
+        By the beliefs where there are any; else by naive Bayes, answers that nobody gave sharing what is left alike.
+        """
+        found = np.zeros((len(answers), len(classes)))
+        case = self.case(answers, seen, None)
+        if self.beliefs is not None and case is not None and len(self.beliefs.classes):
+            pool = self.beliefs.pool
+            believed = pool.probabilities(case, pool.hear_all(case, answers.states != Cell.NOT_ASKED))
+            place = np.searchsorted(self.beliefs.classes, classes.astype(np.result_type(classes, self.beliefs.classes)))
+            place = np.minimum(place, len(self.beliefs.classes) - 1)
+            found = np.where(self.beliefs.classes[place] == classes, believed[:, place], 0.0)
+            return found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
+        order = np.tile(np.arange(len(panel)), (len(answers), 1))
+        committee = self.committee(panel, order, seen, answers)
+        given, shares = naive_bayes(committee, np.ones(order.shape, dtype=bool), max(self.n_classes, 2))
+        for j in range(len(panel)):
+            same = (given[:, j, None] == classes) & (shares[:, j] > 0)[:, None]
+            found = np.where(same, shares[:, j, None], found)
+        rest = np.maximum(1.0 - found.sum(axis=1, keepdims=True), 0.0)
+        unsaid = found == 0
+        spread = np.divide(rest, unsaid.sum(axis=1, keepdims=True), out=np.zeros_like(rest), where=unsaid.any(axis=1, keepdims=True))
+        spoke = (shares > 0).any(axis=1, keepdims=True)
+        found = np.where(unsaid & spoke, spread, found)
+        return np.divide(found, found.sum(axis=1, keepdims=True), out=np.zeros_like(found), where=spoke)
+
     def to_state(self) -> State:
         """Return the rule by its name, and the beliefs; a user's own function is named by where it is imported from."""
         plain = {"task": self.task, "n_classes": self.n_classes, "family": self.family}

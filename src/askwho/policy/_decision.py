@@ -209,6 +209,21 @@ class Decisions:
             "propensity": self.propensity.tolist(),
         }
 
+    def next_columns(self) -> dict[str, list[Any]]:
+        """Return whom to ask next, one row a query, null where it is time to decide; and what is believed so far."""
+        found, heard = self.outcome_columns(), [] if self.outcome is None else self.outcome.heard & ~self.panel.own
+        names = np.array(self.panel.names)
+        return {
+            "id": found["id"],
+            "ask": [str(names[row[0]]) if k else None for row, k in zip(self.order, self.k, strict=True)],
+            "fee": self.fee.tolist(),
+            "prediction": found["prediction"],
+            "probability": found["probability"],
+            "expected_error": self.expected_error.tolist(),
+            "heard": [names[row].tolist() for row in heard],
+            "propensity": found["propensity"],
+        }
+
     def to_json(self) -> str:
         """Return the columns as JSON, which `from_columns` reads back after `json.loads`."""
         return json.dumps(self.to_columns(), ensure_ascii=False, default=str)

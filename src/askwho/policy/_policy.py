@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 from numpy.typing import ArrayLike
 
 from askwho import _validation as check
@@ -237,6 +237,21 @@ class Policy:
         return replace(
             decisions, outcome=Outcome(verdict.values, verdict.decided, verdict.probability, paid, spoke)
         )
+
+    def probabilities(
+        self, decisions: Decisions, answers: Answers, classes: Shaped[np.ndarray, " c"]
+    ) -> Float[np.ndarray, "n c"]:
+        """Return the probability of each of some classes after the answers, shape (n, C); nothing where none is known.
+
+        Args:
+            decisions: from `decide`, or the last step of `next`.
+            answers: what came back; at once only the committee is heard.
+            classes: sorted, shape (C,).
+        """
+        said = decisions.seen.answers(self.panel, answers)
+        if decisions.order.shape[1] > 1 or decisions.outcome is None or (decisions.k > 0).all():
+            said = heard_of(said, decisions.members)
+        return self.combiner.distribution(self.panel, decisions.seen, said, classes)
 
     def next(
         self,

@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from askwho._types import Task
 from askwho.report._changes import Changed, Changes
 from askwho.report._findings import Decided
 from askwho.report._html import Html, element, joined, plain, quoted, table
 from askwho.report._sections import absent, section
-from askwho.report._words import Task, error_of, number
-from askwho.router import POSTERIOR
+from askwho.report._words import error_of, number
+from askwho.policy import POSTERIOR
 
 _MOST_FEATURES = 6
 _WEIGHED = (
@@ -42,7 +43,7 @@ def changed(changes: Changes | None, decided: Decided) -> Html:
         "changed",
         title,
         element("p", words + chosen),
-        element("p", _WEIGHED, class_="muted") if decided.held.policy.router.committee_ == POSTERIOR else None,
+        element("p", _WEIGHED, class_="muted") if decided.held.combiner.rule == POSTERIOR else None,
         *(_card(one, decided) for one in changes.shown),
     )
 
@@ -71,7 +72,7 @@ def _card(one: Changed, decided: Decided) -> Html:
             quoted(reason.name, 40),
             quoted(_value(one.said.get(reason.name)), 40),
             error_of(reason.expected_error, task),
-            "–" if reason.nearby_error is None else f"{_near(reason.nearby_error, task)} over {reason.nearby}",
+            "–" if reason.nearby_error is None else f"{error_of(reason.nearby_error, task)} over {reason.nearby}",
             number(reason.fee),
             error_of(reason.committee_error, task),
         ]
@@ -115,10 +116,6 @@ def _query(decided: Decided, row: int) -> list[Html]:
 
 def _judged(error: float, task: Task) -> str:
     return f"off by {number(float(np.sqrt(error)))}" if task == "regression" else "wrong" if error > 0 else "right"
-
-
-def _near(error: float, task: Task) -> str:
-    return error_of(float(np.sqrt(error)) if task == "regression" else error, task)
 
 
 def _value(value: object) -> str:

@@ -1,7 +1,7 @@
 """The queries where asking more than one changed the outcome."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,8 @@ from jaxtyping import Int, Shaped
 
 from askwho.aggregation import Verdicts
 from askwho.answers import Cell
+from askwho.policy import Why
 from askwho.report._findings import Decided
-from askwho.router import Why
-from askwho.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -58,33 +57,27 @@ class Changes:
 
 def changes_of(decided: Decided, most: int = 10) -> Changes | None:
     """Return what committees changed; None where there is no answer that could be combined."""
-    held, selection = decided.held, decided.selection
-    log, answers = held.log, held.answers
-    if answers is None or log.truth is None or log.answers is None:
+    held, decisions = decided.held, decided.decisions
+    log, answers = held.log, held.log.answers
+    if answers is None or log.truth is None:
         return None
-    known = (selection.k > 1) & ~np.isnan(decided.errors) & ~np.isnan(decided.first)
+    known = (decisions.k > 1) & ~np.isnan(decided.errors) & ~np.isnan(decided.first)
     change = np.where(known, decided.first - decided.errors, 0.0)
     better, worse = int((change > 0).sum()), int((change < 0).sum())
     rows = _chosen(change, better, worse, most)
     if not len(rows):
         return Changes(int(known.sum()), better, worse, ())
-    part = Selection(
-        selection.panel,
-        selection.order[rows],
-        selection.k[rows],
-        selection.scores[rows],
-        np.array(selection.fees[rows]),
-    )
-    few = log.rows(rows)
-    assert few.answers is not None  # noqa: S101 - the log has answers
-    verdicts = held.policy.combine(part, few.answers, few.known, info=few.info)
+    part = held.rows(rows)
+    order, k = decisions.order[rows], decisions.k[rows]
+    assert part.log.answers is not None  # noqa: S101 - the log has answers
+    members = part.combiner.committee(part.log.panel, order, part.seen, part.log.answers)
+    verdicts = part.combiner.prefixes(members, part.case)
     first = _said(verdicts, np.ones(len(rows), dtype=np.intp))
-    last = _said(verdicts, part.k)
-    names, shown = part.panel.names, []
+    last = _said(verdicts, k)
+    names, shown = log.panel.names, []
     for i, row in enumerate(rows.tolist()):
-        why = replace(held.policy.router.explain(held.X[rows], part, i), query=row)
-        members = part.order[i, : part.k[i]]
-        said = {names[j]: answers.values[row, j] if answers.states[row, j] == Cell.ANSWERED else None for j in members}
+        why = decided.policy.why(decisions, row)
+        said = {names[j]: answers.values[row, j] if answers.states[row, j] == Cell.ANSWERED else None for j in order[i, : k[i]]}
         pair = float(decided.first[row]), float(decided.errors[row])
         shown.append(Changed(row, bool(change[row] > 0), first[i], last[i], log.truth[row], pair, said, why))
     return Changes(int(known.sum()), better, worse, tuple(shown))

@@ -6,7 +6,6 @@ import warnings
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from askwho.exceptions import missing_dependency
 from askwho.report._palette import LIGHT
 
 _SCREEN, _PHONE = 7.4, 3.7
@@ -75,8 +74,13 @@ class Drawn:
 
 
 def draw(drawings: list[Drawing]) -> list[Drawn]:
-    """Return the drawings drawn, the same for the same input, whatever matplotlib is set to outside."""
+    """Return the drawings drawn, the same for the same input, whatever matplotlib is set to outside.
+
+    None where matplotlib is not installed: a page says all of it in words and tables too.
+    """
     matplotlib = plotting()
+    if matplotlib is None:
+        return []
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_SETTINGS)
@@ -86,12 +90,12 @@ def draw(drawings: list[Drawing]) -> list[Drawn]:
 
 
 def plotting() -> Any:  # noqa: ANN401 - a module without stubs
-    """Return matplotlib, or say how to install it."""
+    """Return matplotlib, or None where it is not installed."""
     try:
         importlib.import_module("matplotlib.figure")
         return importlib.import_module("matplotlib")
     except ImportError:
-        raise missing_dependency("The report", "matplotlib", "plot") from None
+        return None
 
 
 def _drawn(drawing: Drawing) -> Drawn:

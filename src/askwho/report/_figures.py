@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from askwho._types import Task
 from askwho.report._drawing import Drawing
 from askwho.report._findings import Bin, Decided, Grouping
 from askwho.report._html import name_of, plain
 from askwho.report._palette import LIGHT
-from askwho.report._words import Task, error_name, number, share
+from askwho.report._words import error_name, number, share
 
 MOST_ENTITIES = 12
 _SHADES = (1.0, 0.62, 0.4, 0.25, 0.15)
@@ -18,7 +19,7 @@ _SHADES = (1.0, 0.62, 0.4, 0.25, 0.15)
 
 def asked(decided: Decided) -> Drawing:
     """Draw the share of queries about which each entity is asked, by rank."""
-    by_rank, names = decided.by_rank, decided.selection.panel.names
+    by_rank, names = decided.by_rank, decided.decisions.panel.names
     order = most_asked(decided)
     ranks = _folded(by_rank[order], 4)
 
@@ -48,7 +49,7 @@ def asked(decided: Decided) -> Drawing:
 
 def groups(decided: Decided, grouping: Grouping) -> Drawing:
     """Draw the share of each group's queries about which each entity is asked."""
-    names, order = decided.selection.panel.names, most_asked(decided)[:8]
+    names, order = decided.decisions.panel.names, most_asked(decided)[:8]
     shown = range(min(len(grouping.names), 14))
     cells = np.stack([decided.asked(grouping.codes == g)[order] for g in shown])
 
@@ -83,7 +84,7 @@ def groups(decided: Decided, grouping: Grouping) -> Drawing:
 
 def difficulty(decided: Decided, codes: Int[np.ndarray, " n"]) -> Drawing:
     """Draw how many are asked, by how hard the queries look."""
-    k, count = decided.selection.k, int(codes.max()) + 1
+    k, count = decided.decisions.k, int(codes.max()) + 1
     most = int(k.max())
     shares = _folded(
         np.stack([np.bincount(k[codes == b] - 1, minlength=most) / (codes == b).sum() for b in range(count)]), 5

@@ -1,19 +1,20 @@
 """What a policy did on a log at one setting, query by query, and what of it is worth showing."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from askwho.data import Log
-from askwho.evaluation import Held, Resamples, interval
-from askwho.policy import Policy
+from askwho._types import FloatTable
+from askwho.evaluation import Resamples, interval
+from askwho.policy import Decisions, Policy, Target
+from askwho.replay import Replay
 from askwho.report._html import plain
-from askwho.selection import Selection, in_order
 
 MOST_GROUPS = 24
+"""Groups that a table and a figure can hold and still be read."""
+# Over so many queries a mean error is good to a tenth: a bin of fewer says nothing.
 _FEWEST_IN_A_BIN = 20
 
 
@@ -22,55 +23,59 @@ class Decided:
     """The decisions at one setting; errors are zero-one, squared, or 1 − grade.
 
     Args:
+        policy: whose decisions they are.
         held: the log as the policy sees it.
-        selection: whom it asks.
+        decisions: whom it asks.
         errors: shape (n,), what each committee got; NaN where it cannot be scored.
         first: shape (n,), what the first alone would have got.
         fees: shape (n,), what was charged.
         expected: shape (n,), what each committee was expected to get.
     """
 
-    held: Held
-    selection: Selection
+    policy: Policy
+    held: Replay
+    decisions: Decisions
     errors: Float[np.ndarray, " n"]
     first: Float[np.ndarray, " n"]
     fees: Float[np.ndarray, " n"]
     expected: Float[np.ndarray, " n"]
 
     @classmethod
-    def of(cls, policy: Policy, log: Log, target: Mapping[str, Any]) -> "Decided":
-        """Return the decisions of a policy at a target of `Router.select`."""
-        held = Held(policy, log)
-        selection = policy.router.select(held.X, **target)
-        own = selection.k[:, None] - 1
-        prefix = held.prefix(selection.order)
-        curve = policy.router.curve_.predict(held.X.astype(np.float32), held.expected, selection.order)
+    def of(cls, policy: Policy, log: Log, target: Target, *, scores: FloatTable | None = None) -> "Decided":
+        """Return the decisions of a policy at a target, ranked by somebody else's scores where these are given."""
+        held = Replay.of(policy, log, scores=scores)
+        decisions = policy.decide(held.seen, target)
+        prefix = held.errors(decisions.order)
+        errors, fees = held.outcome(decisions.order, prefix, decisions.k)
+        expected = np.maximum(decisions.expected_error, 0.0)
         return cls(
+            policy,
             held,
-            selection,
-            errors=in_order(prefix, own)[:, 0],
+            decisions,
+            errors=errors,
             first=prefix[:, 0],
-            fees=in_order(held.paid(selection.order), own)[:, 0],
-            expected=np.maximum(in_order(curve, own)[:, 0], 0.0),
+            fees=fees,
+            # As a loss, squared for numbers, so that its means are taken before the root.
+            expected=np.square(expected) if log.task == "regression" else expected,
         )
 
     @property
     def difficulty(self) -> Float[np.ndarray, " n"]:
         """The least that anybody is expected to get, shape (n,): how hard a query looks beforehand, at any price."""
-        return self.held.expected.min(axis=1)
+        return self.held.seen.expected.min(axis=1)
 
     @property
     def by_rank(self) -> Float[np.ndarray, "a K"]:
         """The share of queries about which each entity is asked at each rank, shape (|A|, K)."""
-        within, order = self.selection.within, self.selection.order
-        size = len(self.selection.panel)
+        within, order = self.decisions.within, self.decisions.order
+        size = len(self.decisions.panel)
         return np.stack([np.bincount(order[within[:, r], r], minlength=size) for r in range(order.shape[1])], 1) / len(
             order
         )
 
     def asked(self, rows: Bool[np.ndarray, " n"]) -> Float[np.ndarray, " a"]:
         """Return the share of some queries about which each entity is asked, shape (|A|,)."""
-        return self.selection.members[rows].mean(axis=0)
+        return self.decisions.members[rows].mean(axis=0)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,20 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from askwho._types import Task
 from askwho.frontier import Frontier
 from askwho.report._drawing import Drawing
 from askwho.report._html import name_of
 from askwho.report._palette import LIGHT
-from askwho.report._words import Task, error_name, error_of, number
+from askwho.report._words import error_name, error_of, number
+
+
+# What everybody together is called in the figure, by its name among the baselines.
+_EVERYBODY = {
+    "majority_all": "everybody's vote",
+    "mean_all": "everybody's mean",
+    "weighted_all": "everybody, weighed by past errors",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +62,9 @@ def frontier(result: Mapping[str, Any]) -> Drawing:
     alone = Series.of([_priced(entity) for entity in result["entities"]])
     everyone = {
         name: Series.of([base[key]])
-        for key, name in (("majority_all", "everybody's vote"), ("weighted_all", "everybody's vote, weighed"))
+        for key, name in _EVERYBODY.items()
         if key in base
     }
-    if task == "regression":
-        everyone = {name.replace("vote", "mean"): series for name, series in everyone.items()}
     single = Series.of([best])
 
     def paint(figure: Any, *, phone: bool) -> None:  # noqa: ANN401

@@ -10,6 +10,9 @@ from askwho.report._html import Html, element, joined, plain
 from askwho.report._palette import by_value, variables
 from askwho.report._svg import Sheet, inline
 
+NO_FIGURES = "Figures are drawn where matplotlib is installed: pip install 'askwho[plot]'."
+"""What a page says in the place of a figure that could not be drawn."""
+# The sections by their anchors, in the order of the page.
 _CONTENTS = {
     "frontier": "Cost of an error",
     "asked": "Who is asked",
@@ -35,6 +38,8 @@ class Figures:
 
     def __call__(self, name: str) -> Html:
         """Return a figure, for a screen and for a phone, with links to its files."""
+        if not self._drawn:
+            return element("p", NO_FIGURES, class_="muted")
         one = self._drawn[name]
         links = joined(
             (element("a", kind.upper(), href=self._addresses[f"{name}.{kind}"]) for kind in ("png", "svg")), " · "

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from askwho._types import Task
 from askwho.evaluation import Resamples, interval
 from askwho.report import _findings as findings
 from askwho.report._figures import most_asked
 from askwho.report._findings import Bin, Decided, Grouping
 from askwho.report._html import Html, element, joined, plain, quoted, table
-from askwho.report._words import Task, error_name, error_of, number, share, with_bounds
+from askwho.report._words import error_name, error_of, number, share, with_bounds
 
 Figure = Callable[[str], Html]
 """From the name of a figure to the figure with its files."""
@@ -37,7 +38,7 @@ def frontier(result: Mapping[str, Any], figure: Figure) -> Html:
     rows += [row("one at a time", entry) for entry in result["sequential"]]
     rows += [row(joined(["best single: ", quoted(base["best_single"]["name"], 40)]), base["best_single"], size="k")]
     rows += [row(joined(["cheapest: ", quoted(base["cheapest"]["name"], 40)]), base["cheapest"], size="k")]
-    rows += [row("everybody", base[key], size="k") for key in ("majority_all", "weighted_all") if key in base]
+    rows += [row("everybody", base[key], size="k") for key in base if key.endswith("_all")]
     rows += [row("at random", entry, size="k") for entry in base["random"]]
     rows += [row("oracle (needs the truth)", entry, "needs_truth_error", "k") for entry in base["oracle"]]
     shown = list(dict.fromkeys(tuple(cells) for cells in rows))
@@ -89,8 +90,8 @@ def asked(
     decided: Decided, grouping: Grouping | None, best: str, setting: str, resamples: Resamples, figure: Figure
 ) -> Html:
     """Return who is asked: by rank, by k, and by group."""
-    names, k = decided.selection.panel.names, decided.selection.k
-    by_rank, total = decided.by_rank, decided.selection.members.mean(axis=0)
+    names, k = decided.decisions.panel.names, decided.decisions.k
+    by_rank, total = decided.by_rank, decided.decisions.members.mean(axis=0)
     ever = np.argsort(-total, kind="stable")[: max(1, int((total > 0).sum()))]
     sizes = [size for size in range(1, int(k.max()) + 1) if (k == size).any()]
     ranks = [[quoted(names[j], 60), share(float(total[j])), *_cells(by_rank[j, : k.max()])] for j in ever]
@@ -129,7 +130,7 @@ def _by_group(
         )
         return [element("h3", "By group"), element("p", reason, class_="muted")]
     task, rows = resamples.task, []
-    single = decided.held.errors[:, decided.selection.panel.names.index(best)]
+    single = decided.held.log.errors[:, decided.decisions.panel.names.index(best)]
     for g, name in enumerate(grouping.names):
         inside = grouping.codes == g
         got = resamples.error(np.where(inside, decided.errors, np.nan)[:, None])[:, 0]
@@ -139,7 +140,7 @@ def _by_group(
             [
                 quoted(name, 60),
                 f"{int(inside.sum()):,}",
-                number(float(decided.selection.k[inside].mean())),
+                number(float(decided.decisions.k[inside].mean())),
                 number(float(decided.fees[inside].mean())),
                 with_bounds(float(got[0]), span, lambda value: error_of(value, task)),
                 error_of(alone, task),
@@ -155,7 +156,7 @@ def _by_group(
 
 def difficulty(decided: Decided, codes: np.ndarray, resamples: Resamples, figure: Figure) -> Html:
     """Return how many are asked, by how hard the queries look."""
-    title, k, task = "How k grows with difficulty", decided.selection.k, resamples.task
+    title, k, task = "How k grows with difficulty", decided.decisions.k, resamples.task
     if decided.held.log.answers is None:
         return section(
             "difficulty", title, absent("Without answers nothing can be combined: it is always one who is asked.")

@@ -50,7 +50,8 @@ def write(out: Path, figures: Mapping[str, bytes], page: Callable[[Mapping[str, 
     text = page({name: f"{quote(folder.name)}/{file}" for name, file in stored.items()})
     made: list[Path] = []
     try:
-        folder.mkdir(exist_ok=True)
+        if stored:
+            folder.mkdir(exist_ok=True)
         for name, file in stored.items():
             if not (folder / file).exists():
                 made.append(folder / file)
@@ -65,7 +66,7 @@ def write(out: Path, figures: Mapping[str, bytes], page: Callable[[Mapping[str, 
                 if fresh:
                     folder.rmdir()
         raise
-    for path in folder.iterdir():
+    for path in folder.iterdir() if folder.is_dir() else ():
         if path.name not in stored.values() and _NAME.match(path.name):
             path.unlink()
     return tuple(folder / file for file in stored.values())

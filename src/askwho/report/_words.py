@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-Task = Literal["classification", "regression"]
+from askwho._types import Task
+
 Bounds = Sequence[float | None]
 
 

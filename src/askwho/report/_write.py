@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from askwho._provenance import provenance
+from askwho._types import FloatTable
 from askwho.data import Log
 from askwho.evaluation import Point, Resamples, evaluate, figures_of
 from askwho.exceptions import InvalidInputError
-from askwho.policy import Policy
+from askwho.policy import Policy, Target
 from askwho.report import _figures, _findings, _sections, _store
 from askwho.report._cards import changed
 from askwho.report._changes import changes_of
-from askwho.report._drawing import Drawing, draw, plotting
+from askwho.report._drawing import Drawing, draw
 from askwho.report._findings import Bin, Decided, Grouping, reliability
 from askwho.report._frontier import frontier
 from askwho.report._html import Html, element, joined, plain, quoted
@@ -50,7 +51,8 @@ def write_report(
     facts: Mapping[str, str] | None = None,
     draws: int = 200,
     random_state: int = 0,
-    **target: Any,  # noqa: ANN401 - Router.select's
+    target: Target | None = None,
+    scores: FloatTable | None = None,
 ) -> Report:
     """Write what a policy saves on a log as one HTML file, and its figures into a folder beside it.
 
@@ -65,20 +67,20 @@ def write_report(
         facts: what else the provenance says, by name.
         draws: how many bootstrap resamples, by group.
         random_state: their seed.
-        **target: the setting that is shown, as in `Router.select`; the best single's fee as budget, unless given.
+        target: the setting that is shown; the best single's fee as budget, unless given.
+        scores: shape (n, |A|), somebody else's, higher asked earlier: shown in the place of the policy's ranking.
     """
     place = _store.checked(out)
-    plotting()
     if by is not None and len(by[1]) != len(log):
         raise InvalidInputError(f"`by` must have a value for each of the {len(log)} queries, got {len(by[1])}.")
-    result = evaluate(policy, log, draws=draws, random_state=random_state)
+    result = evaluate(policy, log, scores=scores, draws=draws, random_state=random_state)
     best = result["baselines"]["best_single"]["name"]
     setting = target or default_target(policy, best)
-    decided = Decided.of(policy, log, setting)
+    decided = Decided.of(policy, log, setting, scores=scores)
     resamples = Resamples.of(log.groups, log.task, draws=draws, random_state=random_state)
     head = headline_of(result, graded=log.truth is None)
     made = _Parts(
-        result, decided, _findings.grouping_of(log, by), resamples, best, _words_of(setting, best, given=bool(target))
+        result, decided, _findings.grouping_of(log, by), resamples, best, _words_of(setting, best, given=target is not None)
     )
     drawn = draw(made.drawings())
     files = {f"{one.drawing.name}.{kind}": data for one in drawn for kind, data in (("png", one.png), ("svg", one.svg))}
@@ -98,14 +100,13 @@ def write_report(
     return Report(place, figures, head.says.replace("{best}", plain(best, 60)))
 
 
-def default_target(policy: Policy, best: str) -> dict[str, float]:
+def default_target(policy: Policy, best: str) -> Target:
     """Return the setting to show: the best single's fee as budget; the cheapest there is, where that is dearer."""
-    router = policy.router
-    fee = float(router.fees_[policy.panel.names.index(best)])
-    known = [point for point in router.validated_ if np.isfinite(point["error"])]
+    fee = float(policy.judge.fees.usual[policy.panel.names.index(best)])
+    known = [point for point in policy.tried.validated(policy.task) if np.isfinite(point["error"])]
     if any(point["mean_fee"] <= fee for point in known):
-        return {"budget": fee}
-    return {"fee_weight": float(min(known, key=lambda point: point["mean_fee"])["fee_weight"])}
+        return Target(budget=fee)
+    return Target(fee_weight=float(min(known, key=lambda point: point["mean_fee"])["fee_weight"]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +128,7 @@ class _Parts:
     @property
     def whose(self) -> str:
         """What is chosen: a committee, or one who is believed."""
-        return "the one asked" if self.decided.held.answers is None else "the committee"
+        return "the one asked" if self.decided.held.log.answers is None else "the committee"
 
     @cached_property
     def committees(self) -> list[Bin]:
@@ -137,7 +138,7 @@ class _Parts:
     @cached_property
     def entities(self) -> list[Bin]:
         """The same of everybody alone."""
-        return reliability(self.decided.held.expected, self.decided.held.errors, self.resamples)
+        return reliability(self.decided.held.seen.expected, self.decided.held.log.errors, self.resamples)
 
     @cached_property
     def chosen(self) -> dict[str, Any]:
@@ -146,7 +147,7 @@ class _Parts:
 
     def drawings(self) -> list[Drawing]:
         """Return what there is to draw."""
-        decided, drawn, k = self.decided, self.resamples, self.decided.selection.k
+        decided, drawn, k = self.decided, self.resamples, self.decided.decisions.k
         return [
             frontier(self.result),
             _figures.asked(decided),
@@ -170,7 +171,7 @@ class _Parts:
 def _header(head: Headline, parts: _Parts, title: str) -> Html:
     result, chosen, task = parts.result, parts.chosen, parts.resamples.task
     before, _, after = head.says.partition("{best}")
-    size = number(float(parts.decided.selection.k.mean()))
+    size = number(float(parts.decided.decisions.k.mean()))
     got = with_bounds(chosen["error"], chosen["error_interval"], lambda value: error_of(value, task))
     paid = with_bounds(chosen["mean_fee"], chosen["mean_fee_interval"], number)
     least = result["headline"]
@@ -211,32 +212,32 @@ def _header(head: Headline, parts: _Parts, title: str) -> Html:
     )
 
 
-def _words_of(target: Mapping[str, Any], best: str, *, given: bool) -> str:
+def _words_of(target: Target, best: str, *, given: bool) -> str:
     """The setting that is shown, in words."""
     spelt = {
         "budget": "a mean fee of at most",
-        "accuracy": "an error of at most",
+        "max_error": "an error of at most",
         "fee_weight": "a fee weight of",
         "k": "k =",
     }
-    words = " and ".join(f"{spelt[name]} {number(value)}" for name, value in target.items() if name in spelt)
-    sure = f", promised with confidence {target['confidence']:g}" if "confidence" in target else ""
-    if given or "budget" not in target:
+    values = {name: getattr(target, name) for name in spelt}
+    words = " and ".join(f"{spelt[name]} {number(value)}" for name, value in values.items() if value is not None)
+    sure = "" if target.confidence is None else f", promised with confidence {target.confidence:g}"
+    if given or target.budget is None:
         return words + sure
     return f"{words}, the fee of the best single ({plain(best, 60)})"
 
 
 def _origin(policy: Policy, log: Log, seed: int, draws: int, facts: Mapping[str, str]) -> dict[str, str]:
     """Where the report came from, as it is shown."""
-    found, router = provenance("onnxruntime", "matplotlib"), policy.router
+    found = provenance("onnxruntime", "matplotlib")
     versions: Any = found["versions"]
-    committee = router.committee_ or "the first is believed"
-    base = "none" if policy.base is None else policy.base.name
+    committee, base = policy.combiner.name or "the first is believed", policy.facts.base or "none"
     return {
         "made": f"{dt.datetime.now(dt.UTC):%Y-%m-%d %H:%M} UTC",
         "askwho": f"{versions['askwho']}" + (f", commit {found['commit']}" if found["commit"] else ""),
         "rows": f"{len(log):,}",
-        "policy": f"learner {router.learner_name_}, committee {committee}, base {base}",
+        "policy": f"learner {policy.judge.name}, committee {committee}, base {base}",
         "seed": f"{seed}, {draws} resamples",
         "versions": ", ".join(f"{name} {number}" for name, number in versions.items() if number and name != "askwho"),
         **facts,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Int, Shaped
 
 from askwho import _validation as check
 from askwho._parts import at_work
@@ -13,12 +13,12 @@ from askwho.aggregation import Combine
 from askwho.answers import Answers, Cell
 from askwho.data import FeatureEncoder, Log
 from askwho.exceptions import InvalidInputError
-from askwho.fit._asking import learn_turns
-from askwho.fit._cardinality import learn_cardinality
-from askwho.fit._committee import choose_committee, choose_overlap, learn_beliefs
-from askwho.fit._judge import learn_judge
-from askwho.fit._surrogate import SurrogateCardinality, checked_cardinality
-from askwho.learners import Trial, checked_learner, folds, own_base
+from askwho.fitting._asking import learn_turns
+from askwho.fitting._cardinality import learn_cardinality
+from askwho.fitting._committee import choose_committee, choose_overlap, learn_beliefs
+from askwho.fitting._judge import learn_judge
+from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
+from askwho.learners import Trial, check_learner, folds, own_base
 from askwho.panel import Entity, Panel
 from askwho.policy import Combiner, Facts, Past, Policy, Seen, check_rule
 from askwho.replay import Replay
@@ -64,9 +64,10 @@ def fit(
     check.one_of(base, "base", ["auto", "none"])
     check_rule(committee, log.task)
     check.whole_number(max_k, "max_k", minimum=1)
-    settings, learner = checked_cardinality(cardinality), checked_learner(learner)
+    settings = checked_cardinality(cardinality)
+    check_learner(learner)
     seed = check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
-    fold = folds(log.groups, fold_count(cv, log), random_state=seed)
+    fold = folds(log.groups, fold_count(cv, len(log), log.groups), random_state=seed)
     if encoder != "hashing" and log.columns.text is not None:
         say(f"encoding {len(log)} texts")
     features = FeatureEncoder.fit(log.known, text=log.columns.text, encoder=encoder, random_state=seed)
@@ -107,18 +108,26 @@ def fit(
     )
 
 
-def fold_count(cv: int, log: Log) -> int:
-    """Return how many folds to use: `cv`, or as many as so few rows or groups allow."""
+def fold_count(cv: int, n: int, groups: Shaped[np.ndarray, " n"], *, what: str = "log") -> int:
+    """Return how many folds to use: `cv`, or as many as so few rows or groups allow.
+
+    Args:
+        cv: as many as are wanted.
+        n: how many rows there are.
+        groups: which of them must stay together.
+        what: what a message calls the rows.
+    """
     check.whole_number(cv, "cv", minimum=2)
     fewest = 2 * _ROWS_A_FOLD
-    if len(log) < fewest:
+    if n < fewest:
         raise InvalidInputError(
-            f"`log` must have at least {fewest} rows, got {len(log)}: who is good at what is learned on held-out rows."
+            f"`{what}` must have at least {fewest} rows, got n_samples={n}: who is good at what is learned on held-out "
+            "rows."
         )
-    different = len(np.unique(log.groups))
+    different = len(np.unique(groups))
     if different < 2:
         raise InvalidInputError(f"`groups` must hold at least two groups, got {different}: none could be held out.")
-    return min(cv, len(log) // _ROWS_A_FOLD, different)
+    return min(cv, n // _ROWS_A_FOLD, different)
 
 
 def with_base(log: Log, trial: Trial) -> Log:

@@ -9,7 +9,16 @@ from jaxtyping import Float, Int
 
 from askwho._parts import at_work
 from askwho.data import Log
-from askwho.learners import CompSum, Scorer, candidates, cross_fit, each_fold, fitted
+from askwho.learners import (
+    Scorer,
+    candidates,
+    cross_fit,
+    each_fold,
+    fitted,
+    learner_name,
+    suited,
+    surrogate_settings,
+)
 from askwho.policy import Calibration, Combiner, Coverage, Fees, Judge, Judgement, Seen
 from askwho.replay import Replay
 
@@ -53,12 +62,13 @@ def learn_judge(
     def area(judged: Judgement, width: int) -> float:
         return Replay(log, seen(judged), combiner).area(width)
 
-    if isinstance(learner, CompSum):
-        if learner.ranks_only_the_first:
+    surrogate = surrogate_settings(learner)
+    if surrogate is not None:
+        if surrogate.ranks_only_the_first:
             width = 1
 
         def policy(rows: np.ndarray) -> Scorer:
-            return learner.fit(
+            return surrogate.fit(
                 X[rows],
                 log.errors[rows],
                 panel=log.panel,
@@ -70,16 +80,18 @@ def learn_judge(
         scores = np.empty(log.errors.shape)
         for number, (rows, held) in enumerate(each_fold(fold)):
             scores[held] = policy(rows).scores(X[held])[0]
-            say(f"policy {learner.name}: fold {number + 1} of {len(np.unique(fold))}")
+            say(f"policy {surrogate.name}: fold {number + 1} of {len(np.unique(fold))}")
         calibration = Calibration.fit(-scores, log.errors, in_errors=False)
         judged = Judgement(calibration.apply(-scores), weights, scores)
-        trials = {learner.name: area(judged, width)}
-        judge = Judge(learner.name, at_work(policy(np.arange(len(X)))), calibration, weights, fees)
+        trials = {surrogate.name: area(judged, width)}
+        judge = Judge(surrogate.name, at_work(policy(np.arange(len(X)))), calibration, weights, fees)
         return judge, seen(judged), trials, width
 
     best: tuple[float, str, Judgement, Calibration, Any] | None = None
     trials: dict[str, float] = {}
-    for name, make in candidates(learner, X, log.errors, fold, random_state=random_state):
+    for candidate in candidates(learner):
+        name = learner_name(candidate)
+        make = suited(candidate, X, log.errors, fold, random_state=random_state)
         raw = cross_fit(make, X, log.errors, fold, random_state=random_state)
         calibration = Calibration.fit(raw, log.errors)
         judged = Judgement(calibration.apply(raw), weights)

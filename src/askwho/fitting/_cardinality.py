@@ -6,7 +6,7 @@ from jaxtyping import Int
 from askwho._parts import at_work
 from askwho._types import Order
 from askwho.aggregation import best_of_k
-from askwho.fit._surrogate import SurrogateCardinality
+from askwho.fitting._surrogate import SurrogateCardinality
 from askwho.learners import each_fold
 from askwho.policy import Cardinality, Curve, Outcomes
 from askwho.replay import Replay

@@ -1,0 +1,53 @@
+"""What the commands print: lines, tables, and JSON."""
+
+import json
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from askwho.cli._terminal import visible
+
+out = Console()
+"""Where results go."""
+err = Console(stderr=True)
+"""Where progress goes."""
+
+
+def print_frontier(title: str, points: list[dict[str, Any]]) -> None:
+    """Print every third of some settings by fee weight, error, mean fee and mean k."""
+    print_table(
+        [title + ": fee weight", "error", "mean fee", "mean k"],
+        [
+            [f"{p['fee_weight']:.4g}", f"{p['error']:.4f}", f"{p['mean_fee']:.4g}", f"{p['mean_k']:.2f}"]
+            for p in points[::3]
+            if p["error"] is not None
+        ],
+    )
+
+
+def print_summary(summary: dict[str, Any], *, as_json: bool) -> None:
+    """Print a line for each entry, or one JSON object."""
+    if as_json:
+        print_json(summary)
+        return
+    for key, value in summary.items():
+        shown = f"{value:.4g}" if isinstance(value, float) else value
+        out.print(visible(f"{key.replace('_', ' ')}: {shown}"), markup=False)
+
+
+def print_table(head: list[str], rows: list[list[str]]) -> None:
+    """Print a table, the first column to the left, the others to the right."""
+    table = RichTable(box=None, pad_edge=False)
+    for i, name in enumerate(head):
+        table.add_column(escape(name), justify="left" if i == 0 else "right")
+    for row in rows:
+        table.add_row(*(escape(visible(cell)) for cell in row))
+    out.print(table)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Print one JSON object."""
+    typer.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, default=str))

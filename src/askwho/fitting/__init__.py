@@ -1,0 +1,20 @@
+"""From a log to a policy, in pure steps: rows in, a part out."""
+
+from askwho.fitting._calibrate import calibrate
+from askwho.fitting._committee import COMMITTEES
+from askwho.fitting._fit import fit, fold_count
+from askwho.fitting._priced import priced, priced_cardinality
+from askwho.fitting._surrogate import SurrogateCardinality
+from askwho.learners import check_learner, folds
+
+__all__ = [
+    "COMMITTEES",
+    "SurrogateCardinality",
+    "calibrate",
+    "check_learner",
+    "fit",
+    "fold_count",
+    "folds",
+    "priced",
+    "priced_cardinality",
+]
