@@ -14,6 +14,7 @@ from askwho.learners import (
     candidates,
     cross_fit,
     each_fold,
+    fitted,
     learner_name,
     suited,
     surrogate_settings,
@@ -100,6 +101,6 @@ def learn_judge(
             best = (trials[name], name, judged, calibration, make)
     assert best is not None  # noqa: S101 - there is always a candidate
     _, name, judged, calibration, make = best
-    fitted = at_work(make(random_state).fit(X, log.errors))
-    judge = Judge(name, fitted, calibration, weights, fees, coverage)
+    learned = at_work(fitted(make, X, log.errors, random_state=random_state))
+    judge = Judge(name, learned, calibration, weights, fees, coverage)
     return judge, seen(replace(judged, covered=covered)), trials, width
