@@ -235,8 +235,8 @@ def report(
 @app.command()
 def route(
     policy: Annotated[Path, typer.Argument(help="The folder of a policy.", show_default=False)],
-    queries: Annotated[Path, typer.Argument(help="A Parquet or CSV file of queries.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="Where to write the routes: .parquet or .csv.", show_default=False)],
+    queries: Annotated[Path, typer.Argument(help="Queries: Parquet, CSV, JSON lines or Arrow.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Where to write the routes: .parquet, .csv, .jsonl.", show_default=False)],
     k: Annotated[int | None, typer.Option(help="Ask exactly so many.")] = None,
     budget: Annotated[float | None, typer.Option(help="Stay within this mean fee.")] = None,
     accuracy: Annotated[float | None, typer.Option(help="Reach this error.")] = None,
@@ -297,7 +297,7 @@ def _steps(policy: Policy, queries: Path, out: Path, target: dict[str, Any], *, 
 @app.command()
 def explain(
     policy: Annotated[Path, typer.Argument(help="The folder of a policy.", show_default=False)],
-    queries: Annotated[Path, typer.Argument(help="A Parquet or CSV file of queries.", show_default=False)],
+    queries: Annotated[Path, typer.Argument(help="Queries: Parquet, CSV, JSON lines or Arrow.", show_default=False)],
     row: Annotated[int, typer.Option(help="Which query, from 0.")] = 0,
     k: Annotated[int | None, typer.Option(help="Ask exactly so many.")] = None,
     budget: Annotated[float | None, typer.Option(help="Stay within this mean fee.")] = None,
@@ -324,7 +324,9 @@ def combine(
     policy: Annotated[Path, typer.Argument(help="The folder of a policy.", show_default=False)],
     routes: Annotated[Path, typer.Argument(help="What `askwho route` wrote.", show_default=False)],
     answers: Annotated[Path, typer.Argument(help="What came back, row by row with the routes.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="Where to write the decisions: .parquet or .csv.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option(help="Where to write the decisions: .parquet, .csv, .jsonl.", show_default=False)
+    ],
     json_: o.Json = False,
 ) -> None:
     """Make one decision of what came back, and say whom to ask next where an answer did not come."""

@@ -13,7 +13,7 @@ from askwho.answers import Nulls
 from askwho.data import Columns
 from askwho.exceptions import InvalidInputError
 
-Log = Annotated[Path, typer.Argument(help="A Parquet or CSV file, one row a query.", show_default=False)]
+Log = Annotated[Path, typer.Argument(help="Parquet, CSV, JSON lines or Arrow: a row a query.", show_default=False)]
 Truth = Annotated[str | None, typer.Option(help="The column of right answers.")]
 AnswersGlob = Annotated[str | None, typer.Option("--answers", help="What each entity answered, such as 'answer_*'.")]
 Grades = Annotated[str | None, typer.Option(help="Grades in [0, 1], such as 'grade_*', where there is no truth.")]
