@@ -1,4 +1,4 @@
-"""The decision log: from files and data frames to arrays aligned by query."""
+"""Logs and queries: from files, data frames and dicts to arrays aligned by query."""
 
 from askwho.data._check import Description, Problem, describe
 from askwho.data._columns import Columns, Resolved, named, resolve
