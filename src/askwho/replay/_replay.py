@@ -6,7 +6,9 @@ from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from numpy.typing import ArrayLike
 
+from askwho import _validation as check
 from askwho._types import FloatTable, Order
 from askwho.aggregation import Combine
 from askwho.answers import Answers, Cell
@@ -61,17 +63,18 @@ class Replay:
     case: Case | None = None
 
     @classmethod
-    def of(cls, policy: Policy, log: Log, *, scores: FloatTable | None = None) -> "Replay":
+    def of(cls, policy: Policy, log: Log, *, scores: ArrayLike | None = None) -> "Replay":
         """Return a log as a fitted policy sees it.
 
         Args:
             policy: fitted on other rows.
             log: of the entities that do not answer for themselves.
-            scores: shape (n, |A|), somebody else's, to rank by in place of the policy's.
+            scores: shape (n, |A|), somebody else's, to rank by in place of the policy's; of the whole panel, a base of
+                the policy's own among them.
         """
         seen = policy.see(log.known)
         if scores is not None:
-            seen = seen.with_scores(scores)
+            seen = seen.with_scores(checked_scores(scores, policy, len(seen)))
         whole = joined(policy, log, seen)
         case = None
         if whole.answers is not None:
@@ -212,6 +215,14 @@ class Replay:
         if self.combiner.beliefs is None or self.case is None or self.log.answers is None or self.log.truth is None:
             raise InvalidInputError("`log` must hold answers that are classes, and the policy beliefs, to ask in turn.")
         return self.combiner.beliefs, self.case, self.log.answers, self.log.truth
+
+
+def checked_scores(scores: ArrayLike, policy: Policy, rows: int | None = None) -> FloatTable:
+    """Return somebody else's scores, shape (n, |A|), or say what is wrong with them; `rows` is None for any number."""
+    table = check.table(scores, "scores", entities=policy.panel.names)
+    if rows is not None:
+        check.same_shape(table, "scores", (rows, len(policy.panel)), "one row for each query of the log")
+    return table
 
 
 def joined(policy: Policy, log: Log, seen: Seen) -> Log:
