@@ -92,6 +92,10 @@ KINDS = {
 }
 
 
+SHOWN = ("classes", "regression", "grades", "missing", "free", "hostile")
+"""The kinds of which a page shows different things."""
+
+
 @cache
 def case(kind):
     """A policy and a log that it has not seen; with as many rows as these only the first two kinds can ask in turn."""
