@@ -1,6 +1,7 @@
 import pytest
 
 from askwho import write_report
+from askwho.report import _drawing
 from tests import cases
 
 
@@ -18,3 +19,9 @@ def written(tmp_path_factory):
         return made[kind]
 
     return of
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """No figures, as without matplotlib: they take most of the time, and many a test is not about them."""
+    monkeypatch.setattr(_drawing, "plotting", lambda: None)

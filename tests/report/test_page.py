@@ -133,8 +133,9 @@ def test_every_error_of_numbers_is_a_root(written):
     assert f"it gets {number(best)}" in shown
 
 
-def test_scores_that_are_given_are_what_is_shown(written, tmp_path):
-    policy, log, _ = written("plain vote")
+@pytest.mark.usefixtures("undrawn")
+def test_scores_that_are_given_are_what_is_shown(tmp_path):
+    policy, log = cases.case("plain vote")
     errors = Replay.of(policy, log).log.errors
     shown = {}
     for name, scores in {"perfect": -errors, "random": np.random.default_rng(0).random(errors.shape)}.items():
@@ -161,20 +162,23 @@ def test_answers_that_are_missing_are_counted(written):
     assert "of the policy's choices can be scored" in Page(written("missing")[2].out.read_text()).text
 
 
-def test_groups_are_found_or_given(written, tmp_path):
+def test_groups_are_found_or_given(written, request, tmp_path):
     policy, log, report = written("classes")
+    request.getfixturevalue("undrawn")
     assert "By kind" in Page(report.out.read_text()).text
     halves = np.where(np.arange(len(log)) % 2, "odd ones", "even ones")
     given = write_report(policy, log, tmp_path / "r.html", by=("half", halves), draws=5)
     text = Page(given.out.read_text()).text
     assert "By half" in text
     assert "odd ones" in text
-    assert "The log tells no groups apart" in Page(written("regression")[2].out.read_text()).text
+    bare = write_report(*cases.case("regression"), tmp_path / "r.html", draws=5)
+    assert "The log tells no groups apart" in Page(bare.out.read_text()).text
 
 
 @pytest.mark.parametrize("target", [{"k": 1}, {"k": 3}, {"fee_weight": 0.0}, {"budget": 0.3, "confidence": 0.8}])
-def test_any_setting_can_be_shown(written, tmp_path, target):
-    policy, log, _ = written("classes")
+@pytest.mark.usefixtures("undrawn")
+def test_any_setting_can_be_shown(tmp_path, target):
+    policy, log = cases.case("classes")
     text = write_report(policy, log, tmp_path / "r.html", draws=5, target=Target(**target)).out.read_text()
     page = Page(text)
     if "k" in target:
@@ -199,8 +203,8 @@ def test_any_setting_can_be_shown(written, tmp_path, target):
         ({"scores": np.full((160, 4), np.nan)}, "`scores` must be finite, got nan"),
     ],
 )
-def test_what_cannot_be_is_refused_and_leaves_nothing(written, tmp_path, change, message):
-    policy, log, _ = written("classes")
+def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path, change, message):
+    policy, log = cases.case("classes")
     (tmp_path / "folder.html").mkdir()
     (tmp_path / "taken_figures").write_text("mine")
     before = sorted(tmp_path.rglob("*"))
@@ -210,8 +214,8 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(written, tmp_path, change,
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_what_is_no_target_is_refused(written, tmp_path):
-    policy, log, _ = written("classes")
+def test_what_is_no_target_is_refused(tmp_path):
+    policy, log = cases.case("classes")
     with pytest.raises(InvalidInputError, match="One target must be given"):
         write_report(policy, log, tmp_path / "r.html", target=Target(k=1, budget=3.0))
     assert not list(tmp_path.iterdir())

@@ -10,7 +10,6 @@ import pytest
 
 from askwho import save, write_report
 from askwho.data import write_table
-from askwho.report import _drawing
 from askwho.report._page import NO_FIGURES
 from tests import cases, synthetic
 from tests.report.parsing import Page
@@ -51,9 +50,9 @@ def test_the_command_writes_the_page_and_says_where_figures_come_from(tmp_path):
 
 
 @pytest.mark.parametrize("kind", cases.SHOWN)
-def test_words_and_tables_are_the_same_with_figures_and_without(written, tmp_path, monkeypatch, kind):
+def test_words_and_tables_are_the_same_with_figures_and_without(written, request, tmp_path, kind):
     policy, log, report = written(kind)
-    monkeypatch.setattr(_drawing, "plotting", lambda: None)
+    request.getfixturevalue("undrawn")
     bare = write_report(policy, log, tmp_path / "report.html", title=f"{kind}.parquet", draws=30)
     assert bare.figures == ()
     assert bare.headline == report.headline
@@ -67,12 +66,12 @@ def test_words_and_tables_are_the_same_with_figures_and_without(written, tmp_pat
     assert NO_FIGURES not in with_figures.text
 
 
-def test_figures_of_before_are_cleared(tmp_path, monkeypatch):
+def test_figures_of_before_are_cleared(request, tmp_path):
     pytest.importorskip("matplotlib")
     policy, log = cases.case("grades")
     first = write_report(policy, log, tmp_path / "r.html", draws=5)
     assert first.figures
     assert all(path.is_file() for path in first.figures)
-    monkeypatch.setattr(_drawing, "plotting", lambda: None)
+    request.getfixturevalue("undrawn")
     write_report(policy, log, tmp_path / "r.html", draws=5)
     assert not any(path.exists() for path in first.figures)
