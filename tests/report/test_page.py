@@ -129,6 +129,9 @@ def test_every_error_of_numbers_is_a_root(written):
     assert max(numbers) <= largest * 1.01
     assert "RMSE" in shown
     assert "majority" not in shown
+    assert "vote" not in shown
+    assert "everybody's mean" in shown
+    assert "everybody, weighed" in shown
     best = np.sqrt(np.mean(off**2, axis=0).min())
     assert f"it gets {number(best)}" in shown
 
