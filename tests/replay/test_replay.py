@@ -174,11 +174,14 @@ def stepped(policy, held, i, price):
 
 def in_turn(policy, held, prices):
     """How many rows could not be followed to their end, after every row was stepped through at every price."""
-    lost = 0
+    lost, asking = 0, policy.turns.asking
+    # Who answers without being asked is heard before the first question.
+    before = asking.entities[policy.panel.own[asking.entities]].tolist()
     for price in prices:
-        taken = held.in_turn(policy.turns.asking, float(price))
+        taken = held.in_turn(asking, float(price))
         for i in range(len(held.log)):
             order, error, paid = stepped(policy, held, i, float(price))
+            order = before + order
             assert taken.order[i, : len(order)].tolist() == order
             assert (taken.order[i, len(order) :] == -1).all()
             assert taken.sizes[i] == len(order)
@@ -187,9 +190,10 @@ def in_turn(policy, held, prices):
     return lost
 
 
-@pytest.mark.parametrize("kind", ["classes", "own base"])
-def test_asking_in_turn_is_stepping_row_by_row(kind):
+@pytest.mark.parametrize(("kind", "heard"), [("classes", False), ("own base", False), ("many classes", True)])
+def test_asking_in_turn_is_stepping_row_by_row(kind, heard):
     policy, log = cases.case(kind)
+    assert policy.panel.own[policy.turns.asking.entities].any() == heard
     assert in_turn(policy, Replay.of(policy, log.rows(np.arange(ROWS))), policy.turns.tried.prices[::6]) == 0
 
 
