@@ -15,7 +15,7 @@ from askwho.data import Log
 from askwho.exceptions import InvalidInputError
 from askwho.frontier import Frontier, area, stated_budgets
 from askwho.metrics import prefix_errors
-from askwho.policy import Cardinality, Combiner, Outcomes, Policy, Seen, mean_error
+from askwho.policy import Cardinality, Combiner, Outcomes, Policy, Seen, grouped, mean_error
 from askwho.selection import in_order
 
 # Prices at which rankings are compared: the area under their hull moves little with more.
@@ -184,9 +184,7 @@ class Replay:
         sizes: Int[np.ndarray, "p n"],
     ) -> Outcomes:
         """Return outcomes with the groups and coins of these rows."""
-        names, group = np.unique(self.log.groups, return_inverse=True)
-        groups = None if len(names) == len(group) else group.reshape(-1).astype(np.intp)
-        return Outcomes(prices, got, paid, sizes, groups, self.seen.coins)
+        return Outcomes(prices, got, paid, sizes, grouped(self.log.groups), self.seen.coins)
 
     def in_turn(self, asking: Asking, price: float) -> Taken:
         """Return what asking in turn comes to at a price."""
