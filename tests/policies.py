@@ -11,7 +11,7 @@ from askwho.engine import Training
 from askwho.fitting import fit
 from askwho.learners import CompSum
 from askwho.panel import Panel
-from askwho.policy import Policy
+from askwho.policy import Policy, Target
 from tests import synthetic
 
 KINDS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
@@ -59,3 +59,19 @@ def said(policy: Policy, table: dict[str, Any], heard: np.ndarray | None = None)
 def row(table: dict[str, Any], i: int) -> dict[str, Any]:
     """One row of a table, as columns."""
     return {name: values[i : i + 1] for name, values in table.items()}
+
+
+def taking_turns(policy: Policy, table: dict[str, Any], target: Target, **given: Any) -> tuple[np.ndarray, int]:
+    """Ask, hear, and ask again, as a user would; who was asked in the end, shape (n, |A|), and in how many rounds."""
+    seen = policy.see(table)
+    outside = np.flatnonzero(~policy.panel.own)
+    heard = np.zeros((len(seen), len(policy.panel)), dtype=bool)
+    for rounds in range(len(outside) + 1):
+        step = policy.next(seen, said(policy, table, heard[:, outside]), target, **given)
+        rows = np.flatnonzero(step.k)
+        if not rows.size:
+            return heard, rounds
+        asked = step.order[rows, 0]
+        assert not heard[rows, asked].any()
+        heard[rows, asked] = True
+    raise AssertionError("it never stops")

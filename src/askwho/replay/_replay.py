@@ -69,6 +69,8 @@ class Replay:
             log: of the entities that do not answer for themselves.
             scores: shape (n, |A|), somebody else's, to rank by in place of the policy's.
         """
+        if policy.combiner.rule is not None and (log.answers is None or log.truth is None):
+            raise InvalidInputError("`log` must hold answers, as the policy's own did, got grades: nothing to combine.")
         seen = policy.see(log.known)
         if scores is not None:
             seen = seen.with_scores(scores)
@@ -77,6 +79,8 @@ class Replay:
         if whole.answers is not None:
             policy.check_type(whole.answers)
             case = policy.combiner.case(whole.answers, seen, whole.info)
+        if log.task != policy.task:
+            raise InvalidInputError(f"`log` must be one of {policy.task}, as the policy's own was, got {log.task}.")
         if case is not None:
             case = replace(case, there=seen.judged.covered)
         return cls(whole, seen, policy.combiner, case)
