@@ -373,11 +373,11 @@ class Policy:
         most = float(np.sort(self.judge.fees.usual)[-width:].sum()) if width else 0.0
         return find_setting(tried, target, task=self.task, most_fee=most)
 
-    def read(self, table: Mapping[str, Any]) -> Decisions:
-        """Return decisions of this policy that `Decisions.to_columns` wrote."""
+    def read(self, routes: Any) -> Decisions:  # noqa: ANN401 - a table in any form
+        """Return decisions of this policy that `Decisions.to_columns` wrote, whatever file or frame they were in."""
         known = None if self.base is None else self.base.classes
         classes = 0 if known is None else len(known)
-        return read_decisions(table, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
+        return read_decisions(routes, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
 
     def check_type(self, answers: Answers) -> None:
         """Raise where answers are of another type than those of the log, and so could never be right."""
