@@ -298,7 +298,8 @@ class Policy:
         assert case is not None  # noqa: S101 - there are beliefs
         there = seen.judged.covered
         if available is not None:
-            today = self._there(available, len(seen))
+            # Whoever cannot ask on decides by what was heard.
+            today = self._there(available, len(seen), somebody=False)
             there = today if there is None else there & today
         case = replace(case, there=there)
         entity, believed = self.turns.next(
@@ -500,7 +501,7 @@ class Policy:
             )
         return seen if fees is None else replace(seen, fees=fees_table(fees, self.panel, len(seen)))
 
-    def _there(self, available: Any, n: int) -> Bool[np.ndarray, "n a"]:  # noqa: ANN401
+    def _there(self, available: Any, n: int, *, somebody: bool = True) -> Bool[np.ndarray, "n a"]:  # noqa: ANN401
         """Who can be asked, shape (n, |A|), from names or masks; who answers without being asked always can."""
         if isinstance(available, str | Mapping) or (
             isinstance(available, Sequence) and all(isinstance(name, str) for name in available)
@@ -516,7 +517,7 @@ class Policy:
             check.same_shape(mask, "available", (len(self.panel),), "one for each entity of the panel")
             mask = np.broadcast_to(mask, (n, len(self.panel)))
         check.same_shape(mask, "available", (n, len(self.panel)), "one for each query and entity")
-        if not mask.any(axis=1).all():
+        if somebody and not mask.any(axis=1).all():
             raise InvalidInputError("`available` must be true for somebody: there is nobody to ask.")
         return mask
 
