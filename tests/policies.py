@@ -27,6 +27,8 @@ KINDS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 """What a log holds, how it is read, and how it is fitted; all by a linear learner, in three folds."""
 PRICED = "priced"
 """The paper's policy, whose price is baked in; it needs torch."""
+COMP_SUM = CompSum(hidden=(16,), fee_weight=0.3, training=Training(epochs=25, batch=64, rate=1e-2))
+"""How that is trained."""
 ANSWERED = [kind for kind in KINDS if kind != "grades"]
 """Those that combine answers."""
 
@@ -35,9 +37,7 @@ ANSWERED = [kind for kind in KINDS if kind != "grades"]
 def fitted(kind: str) -> Policy:
     """The policy of a kind."""
     if kind == PRICED:
-        few = Training(epochs=10, batch=64, rate=1e-2)
-        log = read_log(synthetic.classification(500), synthetic.COLUMNS)
-        return fit(log, learner=CompSum(hidden=(16,), fee_weight=0.3, training=few), base="none", cv=2)
+        return fit(read_log(synthetic.classification(600), synthetic.COLUMNS), learner=COMP_SUM, base="none", cv=3)
     make, columns, given = KINDS[kind]
     return fit(read_log(make(700), columns), learner="linear", cv=3, **given)
 

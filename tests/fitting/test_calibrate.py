@@ -43,7 +43,9 @@ def test_the_policy_itself_is_left_as_it_was(policy):
     assert ours.turns.asking is policy.turns.asking
 
 
-@pytest.mark.parametrize("kind", ["numbers", "grades", "own base", "numbers, own base", "fees by query", "free answers"])
+@pytest.mark.parametrize(
+    "kind", ["numbers", "grades", "own base", "numbers, own base", "fees by query", "free answers"]
+)
 def test_every_kind_of_policy_is_calibrated(kind):
     policy, table = policies.fitted(kind), policies.queries(kind, 300)
     assert (policy.base is not None) == ("own base" in kind)
@@ -115,8 +117,10 @@ def counted(n=60):
         (graded, "`log` must hold answers, as the policy's own did, got grades: nothing to combine."),
         (
             others,
-            "`log` must have the entities of the policy, ['left', 'right', 'both', 'noise'], got "
-            "['left', 'right', 'both'].",
+            (
+                "`log` must have the entities of the policy, ['left', 'right', 'both', 'noise'], got "
+                "['left', 'right', 'both']."
+            ),
         ),
         (counted, "`answers` must be text, as in the policy's log, got numbers: 1 and '1' would never agree."),
         (

@@ -170,7 +170,9 @@ def test_a_query_of_any_kind_is_decided_alone_as_in_company(kind):
             alone = policies.row(table, i)
             one = policy.combine(policy.decide(alone, target), policies.said(policy, alone))
             assert (one.k[0], one.order[0].tolist()) == (many.k[i], many.order[i].tolist())
-            assert one[0].verdict == (pytest.approx(many[i].verdict) if policy.task == "regression" else many[i].verdict)
+            assert one[0].verdict == (
+                pytest.approx(many[i].verdict) if policy.task == "regression" else many[i].verdict
+            )
             assert one[0].paid == pytest.approx(many[i].paid)
 
 

@@ -250,7 +250,7 @@ def counted():
     return dataclasses.replace(policies.fitted("grades"), tried=tried)
 
 
-LESS = "Ask for less confidence, or calibrate on more rows."
+LESS = "100 rows cannot promise less. Ask for less confidence, or calibrate on more rows."
 
 
 @pytest.mark.parametrize(
@@ -258,22 +258,19 @@ LESS = "Ask for less confidence, or calibrate on more rows."
     [
         (
             {"budget": 0.1, "confidence": 0.95},
-            f"`budget` must be at least 0.277201 for confidence 0.95, got 0.1: 100 rows cannot promise less. {LESS}",
+            f"`budget` must be at least 0.277201 for confidence 0.95, got 0.1: {LESS}",
         ),
         (
             {"max_error": 0.05, "confidence": 0.95},
-            f"`max_error` must be at least 0.163718 for confidence 0.95, got 0.05: 100 rows cannot promise less. {LESS}",
+            f"`max_error` must be at least 0.163718 for confidence 0.95, got 0.05: {LESS}",
         ),
         (
             {"max_error": 0.05, "budget": 0.9, "confidence": 0.95},
-            f"`max_error` must be at least 0.176223 for confidence 0.95, got 0.05: 100 rows cannot promise less. {LESS}",
+            f"`max_error` must be at least 0.176223 for confidence 0.95, got 0.05: {LESS}",
         ),
         (
             {"max_error": 0.35, "budget": 0.3, "confidence": 0.95},
-            (
-                "`budget` must be at least 0.601679 beside a `max_error` of 0.35 for confidence 0.95, got 0.3: "
-                f"100 rows cannot promise less. {LESS}"
-            ),
+            (f"`budget` must be at least 0.601679 beside a `max_error` of 0.35 for confidence 0.95, got 0.3: {LESS}"),
         ),
         ({"max_error": 0.25, "budget": 0.3}, "`budget` must be at least 0.5 beside a `max_error` of 0.25, got 0.3."),
         ({"max_error": 0.05, "budget": 0.3}, "`max_error` must be at least 0.1, got 0.05."),
@@ -349,7 +346,9 @@ def test_groups_of_the_log_are_kept_with_its_rows():
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(100), 4)
     X, errors = rng.normal(size=(400, 2)), (rng.random((400, 2)) < [0.3, 0.1]).astype(float)
-    grown = fit(log_of_arrays(X, errors=errors, panel=Panel.two_stage({"a": 1.0}), groups=groups), learner="linear", cv=3)
+    grown = fit(
+        log_of_arrays(X, errors=errors, panel=Panel.two_stage({"a": 1.0}), groups=groups), learner="linear", cv=3
+    )
     np.testing.assert_array_equal(grown.tried.groups, groups)
     with pytest.raises(InvalidInputError, match="100 groups of rows cannot promise less"):
         grown.setting(Target(max_error=0.001, confidence=0.9))
