@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from askwho import InvalidInputError, Panel, Target
+from askwho import Answers, Entity, InvalidInputError, Panel, Target
 from askwho.data import read_log
 from askwho.fitting import fit, fold_count, folds
 from askwho.replay import Replay
@@ -156,3 +156,36 @@ def test_what_cannot_be_held_out_is_refused(n, groups, cv, message):
     with pytest.raises(InvalidInputError) as error:
         fit(log, learner="linear", cv=cv)
     assert str(error.value) == message
+
+
+# A committee that knows its members.
+
+
+def one_class(n=240):
+    answers = Answers(np.ones((n, 1), dtype=int), np.zeros((n, 1), dtype=np.int8))
+    known = np.random.default_rng(0).normal(size=(n, 2))
+    return log_of_arrays(known, panel=Panel((Entity("a"),)), answers=answers, truth=np.ones(n, dtype=int))
+
+
+def graded(n=240):
+    return read_log(synthetic.grades(n), synthetic.GRADED)
+
+
+def short(n=60):
+    return read_log(synthetic.classification(n), synthetic.COLUMNS)
+
+
+@pytest.mark.parametrize("make", [one_class, graded, short])
+def test_a_committee_that_cannot_be_learned(make):
+    with pytest.raises(InvalidInputError) as error:
+        fit(make(), learner="linear", cv=3, committee="posterior", base="none")
+    assert str(error.value) == (
+        "`committee` 'posterior' must learn from answers that are classes, two at the least, of 200 rows or more, with "
+        "no label or reject in the panel: use 'auto' or another."
+    )
+
+
+def test_one_class_needs_no_beliefs():
+    policy = fit(one_class(), learner="linear", cv=3)
+    assert policy.combiner.beliefs is None
+    assert policy.turns is None

@@ -259,3 +259,73 @@ def test_the_same_seed_takes_the_same_turns(new):
     once, twice = (each.next(new, said(each, new, heard), Target(fee_weight=0.05)) for each in twins)
     np.testing.assert_array_equal(entity(once), entity(twice))
     np.testing.assert_array_equal(once.expected_error, twice.expected_error)
+
+
+# What cannot be asked in turn.
+
+NO_TURNS = (
+    "This policy cannot ask in turn: it was fitted without answers that are classes, on fewer than 200 rows, or with "
+    "another committee than 'posterior'."
+)
+OTHER_FEES = (
+    "`budget` and `max_error` were validated at the fitted fees with everybody there: "
+    "pass `fee_weight` with other fees or fewer entities."
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "given", "message"),
+    [
+        (Target(k=1), {}, "`target` must be a price, a budget or an error to ask in turn, got `k`."),
+        (
+            Target(fee_weight=1.0),
+            {"available": np.array([True])},
+            "`available` must have shape (4,), got (1,): one for each entity of the panel.",
+        ),
+        (Target(budget=1.0), {"available": np.ones(4, dtype=bool)}, OTHER_FEES),
+        (Target(max_error=0.5), {"fees": [0.0, 0.0, 0.0, 0.0]}, OTHER_FEES),
+    ],
+    ids=["k", "available", "budget", "max_error"],
+)
+def test_steps_that_cannot_be_taken(policy, seen, target, given, message):
+    with pytest.raises(InvalidInputError) as error:
+        policy.next(seen, None, target, **given)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((200, 3), "`answers` must have shape (200, 4), got (200, 3): one row for each query."),
+        ((7, 4), "`answers` must have shape (200, 4), got (7, 4): one row for each query."),
+    ],
+)
+def test_steps_of_other_answers(policy, seen, shape, message):
+    other = Answers(np.full(shape, "cat"), np.zeros(shape, dtype=np.int8))
+    with pytest.raises(InvalidInputError) as error:
+        policy.next(seen, other, Target(fee_weight=1.0))
+    assert str(error.value) == message
+
+
+def test_targets_in_turn(policy):
+    with pytest.raises(InvalidInputError, match=r"^`max_error` must be at least 0\.\d+, got 1e-06\.$"):
+        policy.setting(Target(max_error=1e-6), in_turn=True)
+
+
+@pytest.mark.parametrize("kind", ["votes", "numbers", "grades", "few rows"])
+def test_policies_without_turns(log, kind):
+    policy = (
+        fit(log.rows(np.arange(60)), learner="linear", base="none", cv=3)
+        if kind == "few rows"
+        else policies.fitted(kind)
+    )
+    assert policy.turns is None
+    table = policies.queries("classes" if kind == "few rows" else kind)
+    for ask in (
+        lambda: policy.next(table, None, Target(fee_weight=1.0)),
+        lambda: policy.setting(Target(budget=1.0), in_turn=True),
+        lambda: policy.setting(Target(budget=1.0, confidence=0.9), in_turn=True),
+    ):
+        with pytest.raises(InvalidInputError) as error:
+            ask()
+        assert str(error.value) == NO_TURNS
