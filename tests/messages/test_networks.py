@@ -8,6 +8,7 @@ from askwho.router import SurrogateCardinality
 
 from askwho import InvalidInputError, Panel
 from askwho.engine import Training
+from askwho.fitting import SurrogateCardinality
 from askwho.learners import CompSum
 
 

@@ -296,7 +296,8 @@ class Policy:
         assert case is not None  # noqa: S101 - there are beliefs
         there = seen.judged.covered
         if available is not None:
-            today = self._there(available, len(seen))
+            # Whoever cannot ask on decides by what was heard.
+            today = self._there(available, len(seen), somebody=False)
             there = today if there is None else there & today
         case = replace(case, there=there)
         entity, believed = self.turns.next(
@@ -371,11 +372,11 @@ class Policy:
         most = float(np.sort(self.judge.fees.usual)[-width:].sum()) if width else 0.0
         return find_setting(tried, target, task=self.task, most_fee=most)
 
-    def read(self, table: Mapping[str, Any]) -> Decisions:
-        """Return decisions of this policy that `Decisions.to_columns` wrote."""
+    def read(self, routes: Any) -> Decisions:  # noqa: ANN401 - a table in any form
+        """Return decisions of this policy that `Decisions.to_columns` wrote, whatever file or frame they were in."""
         known = None if self.base is None else self.base.classes
         classes = 0 if known is None else len(known)
-        return read_decisions(table, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
+        return read_decisions(routes, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
 
     def check_type(self, answers: Answers) -> None:
         """Raise where answers are of another type than those of the log, and so could never be right."""
@@ -498,7 +499,7 @@ class Policy:
             )
         return seen if fees is None else replace(seen, fees=fees_table(fees, self.panel, len(seen)))
 
-    def _there(self, available: Any, n: int) -> Bool[np.ndarray, "n a"]:  # noqa: ANN401
+    def _there(self, available: Any, n: int, *, somebody: bool = True) -> Bool[np.ndarray, "n a"]:  # noqa: ANN401
         """Who can be asked, shape (n, |A|), from names or masks; who answers without being asked always can."""
         if isinstance(available, str | Mapping) or (
             isinstance(available, Sequence) and all(isinstance(name, str) for name in available)
@@ -514,7 +515,7 @@ class Policy:
             check.same_shape(mask, "available", (len(self.panel),), "one for each entity of the panel")
             mask = np.broadcast_to(mask, (n, len(self.panel)))
         check.same_shape(mask, "available", (n, len(self.panel)), "one for each query and entity")
-        if not mask.any(axis=1).all():
+        if somebody and not mask.any(axis=1).all():
             raise InvalidInputError("`available` must be true for somebody: there is nobody to ask.")
         return mask
 

@@ -24,6 +24,7 @@ from askwho.policy import (
     Outcomes,
     Policy,
     Seen,
+    grouped,
     in_turn,
     mean_error,
 )
@@ -79,6 +80,8 @@ class Replay:
             log: of the entities that do not answer for themselves.
             scores: shape (n, |A|), somebody else's, to rank by in place of the policy's.
         """
+        if policy.combiner.rule is not None and (log.answers is None or log.truth is None):
+            raise InvalidInputError("`log` must hold answers, as the policy's own did, got grades: nothing to combine.")
         seen = policy.see(log.known)
         if scores is not None:
             seen = seen.with_scores(scores)
@@ -87,6 +90,8 @@ class Replay:
         if whole.answers is not None:
             policy.check_type(whole.answers)
             case = policy.combiner.case(whole.answers, seen, whole.info)
+        if log.task != policy.task:
+            raise InvalidInputError(f"`log` must be one of {policy.task}, as the policy's own was, got {log.task}.")
         if case is not None:
             case = replace(case, there=seen.judged.covered)
         return cls(whole, seen, policy.combiner, case)
@@ -228,9 +233,7 @@ class Replay:
         sizes: Int[np.ndarray, "p n"],
     ) -> Outcomes:
         """Return outcomes with the groups and coins of these rows."""
-        names, group = np.unique(self.log.groups, return_inverse=True)
-        groups = None if len(names) == len(group) else group.reshape(-1).astype(np.intp)
-        return Outcomes(prices, got, paid, sizes, groups, self.seen.coins)
+        return Outcomes(prices, got, paid, sizes, grouped(self.log.groups), self.seen.coins)
 
     def in_turn(self, asking: Asking, price: float) -> Taken:
         """Return what asking in turn comes to at a price."""
