@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from askwho.router import Calibration, Curve
 from measure import provenance, write_down
 from torch.utils.data import DataLoader, TensorDataset
 

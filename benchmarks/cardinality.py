@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from askwho.router import Calibration, Curve, SurrogateCardinality, price_grid
 from digits_pool import mixed_pool
 from measure import provenance, write_down
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from askwho.router import Rows, Setting
 from measure import provenance, write_down
 
 from askwho.data import Columns, Log, read_log

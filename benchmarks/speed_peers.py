@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from askwho.router import price_grid
 from measure import in_turn
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from askwho.router import SurrogateCardinality
 
 from askwho.cli import status_of
 from askwho.core import Answers, Cell, Panel, task_errors

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from askwho.router import SurrogateCardinality
 
 from askwho import InvalidInputError, Panel
 from askwho.engine import Training

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from askwho.router._diversity import by_marginal_gain, overlaps
 from hypothesis import given
 from hypothesis import strategies as st
 

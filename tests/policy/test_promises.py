@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-from askwho.router._promises import Promises, shown_within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom

@@ -17,7 +17,7 @@ from askwho.fitting._cardinality import learn_cardinality
 from askwho.fitting._committee import choose_committee, choose_overlap, learn_beliefs
 from askwho.fitting._judge import learn_judge
 from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
-from askwho.learners import Trial, check_learner, folds, own_base
+from askwho.learners import Trial, check_learner, own_base
 from askwho.policy import Combine, Combiner, Facts, Past, Policy, answers_of_all, check_rule
 from askwho.replay import Replay
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from askwho.router import price_grid
 from jaxtyping import Float
 
 from askwho.aggregation import Committee, aggregation, best_of_k

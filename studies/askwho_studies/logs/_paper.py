@@ -3,7 +3,6 @@
 import importlib.util
 
 import numpy as np
-from askwho.router import SurrogateCardinality, price_grid
 
 from askwho.core import each_fold, folds, in_order, rank
 from askwho.engine import Training

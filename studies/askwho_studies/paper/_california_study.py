@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from askwho.router import SurrogateCardinality
 from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 

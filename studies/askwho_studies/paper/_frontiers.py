@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from askwho.router import Calibration, Curve, SurrogateCardinality, price_grid
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 

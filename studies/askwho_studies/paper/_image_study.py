@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from askwho.router import SurrogateCardinality
 from threadpoolctl import threadpool_limits
 
 from askwho.engine import require_torch

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from askwho.router import SurrogateCardinality
 
 from askwho_studies.paper._frontiers import (
     EVERYBODY,
