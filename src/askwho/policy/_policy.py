@@ -162,7 +162,8 @@ class Policy:
         seen, ids = self._named(queries, ids)
         seen = self._today(seen, target, fees, available)
         rates = self._rates(seen, target, self.tried)
-        if len(seen) == 1 and available is None and target.k is None and not explore and self._plain:
+        plain = self._plain and seen.judged.scores is None
+        if plain and len(seen) == 1 and available is None and target.k is None and not explore:
             return self._decide_one(seen, float(rates[0]), ids)
         judged, width = seen.judged, self.cardinality.width
         costs, most = judged.costs(seen.fees, rates[:, None]), width
