@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from askwho.router import price_grid
 from measure import in_turn
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -21,6 +20,7 @@ from askwho.aggregation import Committee, aggregation
 from askwho.data import Log
 from askwho.evaluation import Point
 from askwho.learners import Forest, Learner, Neighbours, cross_fit, folds
+from askwho.replay import price_grid
 from askwho.selection import Selection, rank
 from askwho_studies.logs import METHODS, Split
 from askwho_studies.logs._cascade import cascade, cascade_points, tuned_cascades, usable_votes
