@@ -16,7 +16,7 @@ import numpy as np
 from measure import in_turn, provenance, write_down
 
 from askwho import Answers, Panel, metrics
-from askwho.selection import Selection, rank, select_top_k
+from askwho.core import Selection, rank, select_top_k
 
 SEED = 0
 ROWS, ENTITIES, LOOP_ROWS = 100_000, 30, 500

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell, Entity, Panel
 from askwho.exceptions import InvalidInputError
 from askwho.fitting import fit
-from askwho.panel import Entity, Panel
 from askwho.policy import Target
 from tests.logs import log_of_arrays
 

@@ -13,11 +13,10 @@ import numpy as np
 from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 
-from askwho.answers import Answers
+from askwho.core import Answers, Panel, folds
 from askwho.engine import require_torch
 from askwho.fitting import SurrogateCardinality
-from askwho.learners import CompSum, folds
-from askwho.panel import Panel
+from askwho.learners import CompSum
 from askwho_studies.paper._california import (
     FEES,
     LAMBDAS,

@@ -8,11 +8,11 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
 from askwho._types import FloatRanks
+from askwho.core import in_order, rank, select_top_k
 from askwho.fitting import SurrogateCardinality
-from askwho.frontier import Frontier
+from askwho.metrics import Frontier
 from askwho.policy import Calibration, Curve
 from askwho.replay import price_grid
-from askwho.selection import in_order, rank, select_top_k
 from askwho_studies.paper._baselines import agreement_stops, in_house_first, oracle_order
 from askwho_studies.paper._scored import LAMBDAS, Metric, Part, Rival, Scored
 
