@@ -23,7 +23,7 @@ from askwho.policy._explore import checked_share, explore_at_once, explore_in_tu
 from askwho.policy._judge import Judge
 from askwho.policy._outcomes import Outcomes, Setting, shown
 from askwho.policy._promises import find_setting
-from askwho.policy._reading import Came, answers_so_far, what_came
+from askwho.policy._reading import Came, answers_so_far, what_came, whole_info
 from askwho.policy._seen import FAR, Seen
 from askwho.policy._target import Target, checked_target
 from askwho.policy._turns import InTurn
@@ -209,7 +209,7 @@ class Policy:
             decisions: from `decide`, or read back.
             answers: what came back: a table with the decisions' ids and the log's columns (or the entities' names), in
                 any order; or `Answers`, row by row.
-            info: shape (n, |A|), what came back with `Answers`; a table holds it in the log's columns.
+            info: what came back with `Answers`, of the same shape; a table holds it in the log's columns.
             by_position: whether a table without ids is matched row by row.
         """
         if self.columns.answers is None:
@@ -219,7 +219,7 @@ class Policy:
         if decisions.panel != self.panel:
             raise InvalidInputError(f"`decisions` must be of the panel {self.panel.names}: another policy made them.")
         came = (
-            Came(answers, info, decisions.seen.fees)
+            Came(answers, whole_info(self.panel, info, len(decisions)), decisions.seen.fees)
             if isinstance(answers, Answers)
             else what_came(self, decisions, table_of(answers, "answers"), by_position=by_position)
         )
@@ -272,7 +272,7 @@ class Policy:
             answers: what came back so far, row by row with the queries: `Answers`, or a table in the log's columns;
                 where it is None, the queries' own table holds them.
             target: any but `k`.
-            info: shape (n, |A|), what came back with `Answers`.
+            info: what came back with `Answers`, of the same shape.
             available: as in `decide`.
             fees: as in `decide`.
             explore: how often to ask somebody at random instead.

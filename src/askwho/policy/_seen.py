@@ -94,6 +94,16 @@ class Seen:
         """A number in [0, 1) for each query, shape (n,): see `coins_of`."""
         return coins_of(self.X)
 
+    def rows(self, chosen: Int[np.ndarray, " m"]) -> "Seen":
+        """Return some of the queries."""
+        return Seen(
+            self.X[chosen],
+            self.judged.rows(chosen),
+            self.fees[chosen],
+            None if self.said is None else self.said[chosen],
+            None if self.shares is None else self.shares[chosen],
+        )
+
     def with_scores(self, scores: Float[np.ndarray, "n a"]) -> "Seen":
         """Return the same queries, ranked by somebody else's scores, shape (n, |A|), higher asked earlier."""
         return replace(self, judged=replace(self.judged, scores=scores, overlap=None, covered=None))

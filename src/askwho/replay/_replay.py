@@ -101,16 +101,8 @@ class Replay:
 
     def rows(self, chosen: Int[np.ndarray, " m"]) -> "Replay":
         """Return some of the rows."""
-        seen = self.seen
-        part = Seen(
-            seen.X[chosen],
-            seen.judged.rows(chosen),
-            seen.fees[chosen],
-            None if seen.said is None else seen.said[chosen],
-            None if seen.shares is None else seen.shares[chosen],
-        )
         case = None if self.case is None else self.case.rows(chosen)
-        return Replay(self.log.rows(chosen), part, self.combiner, case)
+        return Replay(self.log.rows(chosen), self.seen.rows(chosen), self.combiner, case)
 
     @property
     def asked(self) -> Bool[np.ndarray, "n a"]:

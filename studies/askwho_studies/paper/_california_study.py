@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from askwho.core import Answers, Panel, folds
 from askwho.engine import require_torch
+from askwho.fitting import SurrogateCardinality
 from askwho.learners import CompSum
 from askwho_studies.paper._california import (
     FEES,

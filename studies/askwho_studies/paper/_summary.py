@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from askwho.fitting import SurrogateCardinality
 from askwho_studies.paper._frontiers import (
     EVERYBODY,
     FIXED,
