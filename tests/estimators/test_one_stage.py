@@ -23,7 +23,6 @@ from askwho import InvalidInputError, metrics
 from askwho.engine import Training
 from askwho.estimators import OneStageClassifier, TwoStageClassifier
 from askwho.learners import CompSum
-from askwho.router import SurrogateCardinality
 from tests.estimators.live import CountingClassifier
 
 pytest.importorskip("torch")

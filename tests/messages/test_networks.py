@@ -7,8 +7,8 @@ import pytest
 
 from askwho import InvalidInputError, Panel
 from askwho.engine import Training
+from askwho.fitting import SurrogateCardinality
 from askwho.learners import CompSum
-from askwho.router import SurrogateCardinality
 
 
 def refused(call, message):

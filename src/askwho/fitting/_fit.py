@@ -9,8 +9,7 @@ from jaxtyping import Int, Shaped
 
 from askwho import _validation as check
 from askwho._parts import at_work
-from askwho.aggregation import Combine
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell, Entity, Panel, folds
 from askwho.data import EncoderLike, FeatureEncoder, Log
 from askwho.exceptions import InvalidInputError
 from askwho.fitting._asking import learn_turns
@@ -18,9 +17,8 @@ from askwho.fitting._cardinality import learn_cardinality
 from askwho.fitting._committee import choose_committee, choose_overlap, learn_beliefs
 from askwho.fitting._judge import learn_judge
 from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
-from askwho.learners import Trial, check_learner, folds, own_base
-from askwho.panel import Entity, Panel
-from askwho.policy import Combiner, Facts, Judgement, Past, Policy, Seen, check_rule
+from askwho.learners import Trial, check_learner, own_base
+from askwho.policy import Combine, Combiner, Facts, Past, Policy, answers_of_all, check_rule
 from askwho.replay import Replay
 
 # What a fold must hold to teach anything.
@@ -136,10 +134,7 @@ def with_base(log: Log, trial: Trial) -> Log:
     names = ("base", "own-base", "askwho-base", "askwho-own-base", *more)
     name = next(name for name in names if name not in log.panel.names)
     panel = Panel((Entity(name, "base", own=True), *log.panel.entities))
-    # Nothing is thought of anybody yet: it is only heard what the base says.
-    nothing = np.zeros((len(log), len(panel)))
-    own = Seen(nothing[:, :0].astype(np.float32), Judgement(nothing, panel.error_weights), nothing, trial.answers)
-    return log.behind(panel, own.answers(panel, log.answers))
+    return log.behind(panel, answers_of_all(panel, len(log), said=trial.answers, given=log.answers))
 
 
 def _base(

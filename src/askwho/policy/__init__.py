@@ -1,16 +1,18 @@
 """The policy: what is aimed at, what is seen, what is decided, and the parts that decide it."""
 
+from askwho.aggregation import Combine
+from askwho.beliefs import Asking, Beliefs, Case, in_turn
 from askwho.policy._calibration import Calibration
-from askwho.policy._combiner import POSTERIOR, Combiner, check_rule
+from askwho.policy._combiner import POSTERIOR, Combiner, check_rule, rule_names
 from askwho.policy._coverage import Coverage
 from askwho.policy._curve import Cardinality, CardinalityNetworks, Curve
 from askwho.policy._decision import Decision, Decisions, Outcome
 from askwho.policy._fees import Fees
 from askwho.policy._judge import Judge
-from askwho.policy._outcomes import Outcomes, Setting, mean_error, shown
+from askwho.policy._outcomes import Outcomes, Setting, grouped, mean_error, shown
 from askwho.policy._overlap import SHARES, overlaps
 from askwho.policy._policy import FEWEST_ROWS, Facts, Policy
-from askwho.policy._seen import Judgement, Seen
+from askwho.policy._seen import Judgement, Seen, answers_of_all
 from askwho.policy._target import Target
 from askwho.policy._turns import InTurn
 from askwho.policy._why import Past, Reason, Why
@@ -19,9 +21,13 @@ __all__ = [
     "FEWEST_ROWS",
     "POSTERIOR",
     "SHARES",
+    "Asking",
+    "Beliefs",
     "Calibration",
     "Cardinality",
     "CardinalityNetworks",
+    "Case",
+    "Combine",
     "Combiner",
     "Coverage",
     "Curve",
@@ -41,8 +47,12 @@ __all__ = [
     "Setting",
     "Target",
     "Why",
+    "answers_of_all",
     "check_rule",
+    "grouped",
+    "in_turn",
     "mean_error",
     "overlaps",
+    "rule_names",
     "shown",
 ]
