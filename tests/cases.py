@@ -109,7 +109,7 @@ SHOWN = ("classes", "regression", "grades", "missing", "free", "hostile")
 
 @cache
 def case(kind):
-    """A policy and a log that it has not seen; with as many rows as these only the first three kinds can ask in turn."""
+    """A policy and a log that it has not seen; so few rows let only the first three kinds ask in turn."""
     table, columns, options = KINDS[kind]
     rows = 260 if kind in ("classes", "own base", "many classes") else 190
     policy = fit(read_log(table(rows), columns), learner="linear", cv=3, **options)
