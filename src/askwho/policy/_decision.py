@@ -10,8 +10,8 @@ from jaxtyping import Bool, Float, Int, Shaped
 
 from askwho import _validation as check
 from askwho._types import Order, Task
-from askwho.answers import Answers, Cell, column
-from askwho.data import lists, table_of
+from askwho.answers import Answers, Cell, column, is_null
+from askwho.data import id_texts, lists, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.panel import Panel
 from askwho.policy._seen import Judgement, Seen
@@ -263,7 +263,7 @@ def read_decisions(routes: Any, *, panel: Panel, task: Task, classes: int, price
         given = ranked("scores")
         scores = np.full((n, size), given.min())
         np.put_along_axis(scores, order, given, axis=1)
-    said = column(columns["base_answer"], "base_answer") if any(entity.own for entity in panel.entities) else None
+    said = _base_answers(columns["base_answer"]) if any(entity.own for entity in panel.entities) else None
     seen = Seen(
         np.zeros((n, 0), dtype=np.float32),
         Judgement(expected, panel.error_weights, scores),
@@ -278,11 +278,10 @@ def read_decisions(routes: Any, *, panel: Panel, task: Task, classes: int, price
 
 def checked_ids(given: Any, n: int, name: str = "id") -> Shaped[np.ndarray, " n"]:  # noqa: ANN401 - any column
     """Return ids as text, one a query, each its own; or say what is wrong with them."""
-    values = given.tolist() if isinstance(given, np.ndarray) else list(given)
-    ids = np.array([str(value) for value in values], dtype=object)
+    ids = id_texts(column(given, name))
     if len(ids) != n:
         raise InvalidInputError(f"`{name}` must be one for each of the {n} queries, got {len(ids)}.")
-    if any(check.missing(value) or value == "" for value in values):
+    if any(each is None for each in ids):
         raise InvalidInputError(f"`{name}` must not be empty: something must name each query.")
     if len(set(ids.tolist())) < n:
         raise InvalidInputError(f"`{name}` must name each query once, got one of them twice.")
@@ -292,6 +291,13 @@ def checked_ids(given: Any, n: int, name: str = "id") -> Shaped[np.ndarray, " n"
 def heard_of(answers: Answers, members: Bool[np.ndarray, "n a"]) -> Answers:
     """Return the answers of the members alone: whoever is beyond a query's committee is not heard."""
     return Answers(answers.values, np.where(members, answers.states, np.int8(Cell.NOT_ASKED)).astype(np.int8))
+
+
+def _base_answers(given: np.ndarray) -> np.ndarray:
+    said = column(given, "base_answer")
+    if is_null(said).any():
+        raise InvalidInputError("`base_answer` must hold an answer of each row, got an empty one: route again.")
+    return said
 
 
 def _shares(given: list[list[Any]], n: int, classes: int) -> np.ndarray:
