@@ -374,6 +374,30 @@ def test_decisions_that_were_written_and_read_come_to_the_same(kind, detour):
         same(policy.combine(read, came), policy.combine(decisions, came))
 
 
+@pytest.mark.parametrize("unit", ["D", "us", "ns"])
+def test_classes_that_are_dates_are_written_and_read(unit):
+    dates = np.array(["2020-01-01", "2021-03-04", "2022-05-06"], dtype=f"M8[{unit}]")
+    days = dict(zip(["cat", "dog", "owl"], dates, strict=True))
+
+    def dated(n, seed):
+        table = synthetic.known(n, seed)
+        return {
+            name: np.array([days[value] for value in values]) if name == "truth" or "answer" in name else values
+            for name, values in table.items()
+        }
+
+    policy, table = fit(read_log(dated(250, 0), synthetic.COLUMNS), learner="linear", cv=2), dated(60, 1)
+    assert policy.base is not None
+    decisions = policy.decide(table, Target(k=3), ids=np.arange(60))
+    decided = policy.combine(decisions, answered(policy, table, np.arange(60)))
+    assert {str(one.verdict)[:10] for one in decided} == {"2020-01-01", "2021-03-04", "2022-05-06"}
+    assert decided.outcome_columns()["prediction"] == [one.verdict for one in decided]
+    for columns in (decisions.to_columns(), json.loads(decisions.to_json())):
+        same(policy.combine(policy.read(columns), answered(policy, table, np.arange(60))), decided)
+    with pytest.raises(InvalidInputError, match="`base_answer` must hold dates, got something else: route again"):
+        policy.read(columns | {"base_answer": ["yesterday"] * 60})
+
+
 def test_one_decision_alone_is_written_and_read(policy, new):
     alone = policies.row(new, 0)
     decisions = policy.decide(alone, Target(k=2), ids=["a"])
@@ -475,3 +499,27 @@ def test_eight_threads_decide_as_one(kind):
         assert (one.k[0], one.order[0].tolist()) == (expected.k[i], expected.order[i].tolist())
         if step is not None:
             np.testing.assert_array_equal(step.k, policy.next(table, said, targets[i % 8]).k)
+
+
+# One query at a time is decided in plain numbers.
+
+
+@pytest.mark.parametrize("kind", ["classes", "own base", "numbers", "fees by query", "free answers", "grades"])
+def test_one_query_alone_is_decided_as_any_among_many(kind):
+    policy, rng = policies.fitted(kind), np.random.default_rng(0)
+    assert policy._plain
+    X = rng.normal(size=(150, policy.encoder.blank().shape[1])).astype(np.float32) * np.float32(2.0)
+    X[:3] = np.array([[0.0], [1e6], [-1e6]])
+    seen = policy.see_encoded(X)
+    paid = np.sort(policy.tried.fees.mean(axis=1))
+    targets = [Target(fee_weight=0.0), Target(fee_weight=0.3), Target(fee_weight=50.0), Target(budget=float(paid[15]))]
+    for target in targets:
+        many = policy.decide(seen, target)
+        for i in range(150):
+            one = policy.decide(policy.see_encoded(X[i : i + 1]), target)
+            assert one.order[0].tolist() == many.order[i].tolist()
+            assert one.k[0] == many.k[i]
+            assert one.fee[0] == pytest.approx(many.fee[i], rel=1e-9)
+            # Trees are averaged in single precision.
+            assert one.expected_error[0] == pytest.approx(many.expected_error[i], rel=1e-4, abs=1e-6)
+            assert one.propensities[0].tolist() == many.propensities[i].tolist()
