@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from askwho.data import Table, read_batches, read_table
+from askwho.data import Table, id_texts, read_batches, read_table
 from askwho.exceptions import InvalidInputError
 
 
@@ -58,7 +58,7 @@ def _ids(table: Table, name: str) -> list[str]:
         what = "routes" if name == "id" and "order" in table else "answers"
         hint = "route again." if what == "routes" else "add it, or pass --by-position to match row by row."
         raise InvalidInputError(f"`{what}` must have the column {name!r}, got {list(table)}: {hint}")
-    return [str(value) for value in table[name].tolist()]
+    return id_texts(table[name]).tolist()
 
 
 def _same_length(routes: Table | None, answers: Table | None, before: int) -> int:

@@ -375,8 +375,7 @@ class Policy:
 
     def read(self, routes: Any) -> Decisions:  # noqa: ANN401 - a table in any form
         """Return decisions of this policy that `Decisions.to_columns` wrote, whatever file or frame they were in."""
-        known = None if self.base is None else self.base.classes
-        classes = 0 if known is None else len(known)
+        classes = None if self.base is None else self.base.classes
         return read_decisions(routes, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
 
     def check_type(self, answers: Answers) -> None:
