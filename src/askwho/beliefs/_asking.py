@@ -269,6 +269,7 @@ def in_turn(
     fees: Float[np.ndarray, "n a"],
     fee_weight: float,
     asked: Bool[np.ndarray, "n a"],
+    own: Bool[np.ndarray, " a"] | None = None,
 ) -> Turns:
     """Return what asking in turn comes to at a price.
 
@@ -278,13 +279,18 @@ def in_turn(
         fees: shape (n, |A|), expected.
         fee_weight: λ.
         asked: shape (n, |A|), whose answers are known.
+        own: shape (|A|,), who answers without being asked, and so is heard before the first question.
     """
     small, few = case.only(asking.entities), asking.pool
     paid, there = fees[:, asking.entities], asked[:, asking.entities]
     n, depth = len(case), len(asking.bases)
     order, known = np.full((n, max(1, depth)), -1), np.ones(n, dtype=bool)
     state = few.nothing(small, np.arange(n))
-    for level in range(depth):
+    before = np.flatnonzero(own[asking.entities])[:depth] if own is not None else np.arange(0)
+    for level, place in enumerate(before):
+        order[:, level] = asking.entities[place]
+        state = few.hear(small, state, int(place))
+    for level in range(len(before), depth):
         change, _ = asking.changes(small, state, paid[state.rows], fee_weight)
         best = change.argmin(axis=1)
         go = change[np.arange(len(best)), best] < 0

@@ -234,7 +234,8 @@ class Replay:
         """Return what asking in turn comes to at a price."""
         beliefs, case, answers, truth = self.believed()
         asked = self.asked
-        turns = in_turn(asking, case, fees=self.seen.fees, fee_weight=price, asked=asked)
+        own = self.log.panel.own
+        turns = in_turn(asking, case, fees=self.seen.fees, fee_weight=price, asked=asked, own=own)
         decided, sure = beliefs.decide(case, turns.believed, answers, turns.members(asked.shape[1]))
         errors = np.where(turns.known, ((decided != truth) | (sure == 0)).astype(np.float64), np.nan)
         # What would have been paid beyond an answer that the log does not have is not known either.
