@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from askwho import _validation as check
 from askwho._parts import State, part
 from askwho.learners._base_models import base_model_state
 from askwho.learners._learner import each_fold
@@ -59,6 +60,7 @@ class OwnBase:
     @classmethod
     def from_state(cls, state: State) -> "OwnBase":
         """Return the base that was written, its model at work without scikit-learn."""
+        check.one_of(state.plain["reads"], "reads", ["features", "text"])
         return cls(state.plain["name"], state.read("model"), state.plain["reads"])
 
 

@@ -110,7 +110,10 @@ class Curve:
     def from_state(cls, state: State) -> "Curve":
         """Return the curve that `to_state` wrote."""
         if "means" in state.arrays:
-            return cls(None, state.arrays["means"])
+            means = state.arrays["means"]
+            if means.ndim != 1 or not means.size or np.isnan(means).any():
+                raise InvalidInputError(f"`means` must hold a number for each size, got shape {means.shape}.")
+            return cls(None, means)
         return cls(TreeModel(state.graphs["curve"]))
 
 
@@ -146,7 +149,7 @@ class CardinalityNetworks:
     @classmethod
     def from_state(cls, state: State) -> "CardinalityNetworks":
         """Return the networks that `to_state` wrote."""
-        return cls(state.arrays["fee_weights"], state.read("networks"))
+        return cls(*state.pick(fee_weights="p"), state.read("networks"))
 
 
 @part("cardinality")

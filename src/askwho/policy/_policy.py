@@ -422,17 +422,31 @@ class Policy:
         return policy
 
     def check_sound(self) -> None:
-        """Raise where the parts do not fit, after one decision about a query of zeros."""
-        size = len(self.panel)
+        """Raise where the parts do not fit each other, after a query of zeros was decided, explained and combined."""
+        size, blank = len(self.panel), self.encoder.blank()
         check.whole_number(self.cardinality.width, "width", minimum=1, maximum=size)
-        check.same_shape(self.judge.fees.usual, "fees", (size,), "one for each entity")
-        check.same_shape(np.array(self.facts.entity_errors), "entity_errors", (size,), "one for each entity")
+        one_each = {"error_weights": self.judge.error_weights, "entity_errors": np.array(self.facts.entity_errors)}
+        beliefs = self.combiner.beliefs
+        if beliefs is not None:
+            one_each["evidence"] = beliefs.evidence.bias
+        for name, array in one_each.items():
+            check.same_shape(array, name, (size,), "one for each entity")
+        check.same_shape(self.past.features[:1], "past", blank.shape, "one number for each feature")
+        check.same_shape(self.past.errors[:1], "past", (1, size), "one error for each entity")
+        if self.turns is not None and not np.isin(self.turns.asking.entities, np.arange(size)).all():
+            raise InvalidInputError("`turns` must ask entities of the panel, got others: the artefact is damaged.")
         own = any(entity.own for entity in self.panel.entities)
         if own != (self.base is not None):
             raise InvalidInputError("`base` must be there where the panel has one of its own, and nowhere else.")
         with np.errstate(all="ignore"):
-            seen = self.see_encoded(self.encoder.blank(), [""])
-            self.decide(seen, Target(k=1))
+            seen = self.see_encoded(blank, [""])
+            decisions = self.decide(seen, Target(k=1))
+            self.why(decisions)
+            nobody = Answers(np.zeros((1, size)), np.full((1, size), Cell.NOT_ASKED, dtype=np.int8))
+            if self.columns.answers is not None:
+                self.combine(decisions, nobody)
+            if self.turns is not None:
+                self.next(seen, nobody, Target(fee_weight=0.0))
 
     def _named(self, queries: Queries, ids: Any) -> tuple[Seen, np.ndarray]:  # noqa: ANN401
         """Queries as they are seen, and what they are called."""
