@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from askwho.router import SurrogateCardinality
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
@@ -23,7 +24,6 @@ from askwho import InvalidInputError, metrics
 from askwho.engine import Training
 from askwho.estimators import OneStageClassifier, TwoStageClassifier
 from askwho.learners import CompSum
-from askwho.router import SurrogateCardinality
 from tests.estimators.live import CountingClassifier
 
 pytest.importorskip("torch")

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from askwho.routes import combine_routes, make_routes
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +16,6 @@ from askwho import AskwhoError
 from askwho.cli._options import parse_fees
 from askwho.data import Columns, describe, read_batches, read_log, read_table
 from askwho.persistence import load
-from askwho.routes import combine_routes, make_routes
 from tests.hardening.commands import log
 
 COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*")

@@ -5,6 +5,7 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 from askwho import InvalidInputError
+from askwho.core import folds
 from askwho.learners import (
     LEARNERS,
     CompSum,
@@ -14,7 +15,6 @@ from askwho.learners import (
     check_learner,
     cross_fit,
     fitted,
-    folds,
     learner_name,
     make_learner,
     own_base,

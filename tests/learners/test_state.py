@@ -17,6 +17,7 @@ from sklearn.linear_model import LinearRegression
 
 from askwho import InvalidInputError
 from askwho._parts import array_of_classes, at_work, plain_classes, read_part, state_of
+from askwho.core import folds
 from askwho.learners import (
     LEARNERS,
     Boosting,
@@ -28,7 +29,6 @@ from askwho.learners import (
     Shares,
     TreeModel,
     fitted,
-    folds,
     graph_of_forest,
     own_base,
 )

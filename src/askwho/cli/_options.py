@@ -10,8 +10,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from askwho._validation import once
-from askwho.answers import Nulls
-from askwho.data import Columns
+from askwho.data import Columns, Nulls
 from askwho.exceptions import InvalidInputError
 from askwho.policy import Target
 

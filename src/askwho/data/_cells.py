@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from askwho import _validation as check
-from askwho.answers import column
+from askwho.core import column
 from askwho.exceptions import InvalidInputError
 
 # Types whose lists NumPy reads as they are: a list of one of them needs no look at its entries.

@@ -5,7 +5,7 @@ from askwho.fitting._committee import COMMITTEES
 from askwho.fitting._fit import fit, fold_count
 from askwho.fitting._priced import priced, priced_cardinality
 from askwho.fitting._surrogate import SurrogateCardinality
-from askwho.learners import check_learner, folds
+from askwho.learners import check_learner
 
 __all__ = [
     "COMMITTEES",
@@ -14,7 +14,6 @@ __all__ = [
     "check_learner",
     "fit",
     "fold_count",
-    "folds",
     "priced",
     "priced_cardinality",
 ]

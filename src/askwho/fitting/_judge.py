@@ -8,17 +8,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from askwho._parts import at_work
+from askwho.core import each_fold
 from askwho.data import Log
-from askwho.learners import (
-    Scorer,
-    candidates,
-    cross_fit,
-    each_fold,
-    fitted,
-    learner_name,
-    suited,
-    surrogate_settings,
-)
+from askwho.learners import Scorer, candidates, cross_fit, fitted, learner_name, suited, surrogate_settings
 from askwho.policy import Calibration, Combiner, Coverage, Fees, Judge, Judgement, Seen
 from askwho.replay import Replay
 

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from askwho._parts import State, written_as
+from askwho.core import Panel
 from askwho.engine import Alone, Mlp, Training, apply, train
 from askwho.exceptions import InvalidInputError
 from askwho.learners._comp_sum import CompSum
@@ -20,7 +21,6 @@ from askwho.learners._log_shares import log_shares
 from askwho.learners._network_graph import NETWORK, NetworkGraph, network_state
 from askwho.learners._scale import standardisation
 from askwho.losses import deferral_surrogate, deferral_weights, weighted_comp_sum
-from askwho.panel import Panel
 
 
 def objective(

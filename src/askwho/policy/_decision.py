@@ -10,12 +10,10 @@ from jaxtyping import Bool, Float, Int, Shaped
 
 from askwho import _validation as check
 from askwho._types import Order, Task
-from askwho.answers import Answers, Cell, column
+from askwho.core import Answers, Cell, Panel, Selection, column, in_order
 from askwho.data import lists, table_of
 from askwho.exceptions import InvalidInputError
-from askwho.panel import Panel
 from askwho.policy._seen import Judgement, Seen
-from askwho.selection import Selection, in_order
 
 _NEEDED = ("id", "order", "k", "fees", "expected_errors", "expected_error", "propensity", "propensities", "base_answer")
 
