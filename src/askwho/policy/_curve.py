@@ -130,7 +130,7 @@ class CardinalityNetworks:
     fee_weights: Float[np.ndarray, " p"]
     networks: Scorer
 
-    def sizes(self, X: Float[np.ndarray, "n d"], fee_weights: Float[np.ndarray, " n"]) -> Int[np.ndarray, "n K"]:
+    def sizes(self, X: Float[np.ndarray, "n d"], fee_weights: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n K"]:
         """Return the scores of every k at each query's own price, shape (n, K), higher is better."""
         rates, which = np.unique(fee_weights, return_inverse=True)
         near = np.isclose(self.fee_weights, rates[:, None], rtol=1e-6, atol=1e-12)
@@ -211,7 +211,7 @@ class Cardinality:
                 else np.empty((many * n, 0))
             )
             for curve, order, rate in zip(np.split(curves, many), block, rates, strict=True):
-                paid = in_order(fees, order).cumsum(axis=1)
+                paid = in_order(fees, order).cumsum(axis=1)[:, : curve.shape[1]]
                 found.append(self.sizes(X, curve, paid, np.full(n, float(rate)), self.width))
         return np.stack(found)
 
