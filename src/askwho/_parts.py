@@ -55,6 +55,12 @@ class State:
         inside.allow = self.allow
         return read_part(inside)
 
+    def need(self, name: str) -> Any:  # noqa: ANN401 - any part
+        """Return the part of that name, or say that there is none."""
+        if name not in self.parts:
+            raise InvalidInputError(f"`{name}` must be in the part {self.kind!r}, got none: the artefact is damaged.")
+        return self.read(name)
+
     def pick(self, *, gaps: Collection[str] = (), **shapes: str) -> list[np.ndarray]:
         """Return the arrays of these names, in order; raise where one is not there, of another shape, or not finite.
 

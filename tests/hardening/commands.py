@@ -12,7 +12,7 @@ from tests import synthetic
 FEES = ",".join(f"{name}={fee}" for name, fee in synthetic.FEES.items())
 WITHOUT_FEES = ["--truth", "truth", "--answers", "answer_*", "--features", "x_*"]
 COLUMNS = [*WITHOUT_FEES, "--fees", FEES]
-QUICK = ["--learner", "linear", "--cv", 3]
+QUICK = ["--learner", "linear", "--cv", 2]
 LONGEST_LINE = 1200
 
 

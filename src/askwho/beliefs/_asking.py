@@ -233,7 +233,7 @@ class Asking:
         bases: list[Basis] = [state.read(f"basis-{level}") for level in levels]
         gains = {f"gains-{level}": f"{basis.width} e p" for level, basis in enumerate(bases)}
         entities, prices, *found = state.pick(entities="e", prices="p", **gains)
-        pool: Pool = state.read("pool")
+        pool: Pool = state.need("pool")
         check.same_shape(pool.members, "members", entities.shape, "one for each entity that is asked in turn")
         return cls(entities.astype(np.intp), prices, bases, found, bool(state.plain["free_start"]), pool)
 

@@ -211,7 +211,7 @@ class Beliefs:
         """Return the beliefs that `to_state` wrote."""
         classes, truths = (array_of_classes(state.plain[name]) for name in ("classes", "truths"))
         (share,) = state.pick(share=str(len(classes)))
-        evidence, pool = state.read("evidence"), state.read("pool")
+        evidence, pool = state.need("evidence"), state.need("pool")
         check.same_shape(pool.members, "members", evidence.bias.shape, "one for each entity")
         habits = evidence.by_class.shape[1]
         if len(classes) and (habits != len(classes) or not np.isin(truths, classes).all()):

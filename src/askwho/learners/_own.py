@@ -62,7 +62,7 @@ class OwnBase:
     def from_state(cls, state: State) -> "OwnBase":
         """Return the base that was written, its model at work without scikit-learn."""
         check.one_of(state.plain["reads"], "reads", ["features", "text"])
-        return cls(state.plain["name"], state.read("model"), state.plain["reads"])
+        return cls(state.plain["name"], state.need("model"), state.plain["reads"])
 
 
 @dataclass(frozen=True, eq=False)

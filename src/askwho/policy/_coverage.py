@@ -55,7 +55,7 @@ class Coverage:
     @classmethod
     def from_state(cls, state: State) -> "Coverage":
         """Return the coverage that `to_state` wrote."""
-        return cls(state.read("shares"), *state.pick(usual="a"))
+        return cls(state.need("shares"), *state.pick(usual="a"))
 
 
 def _supported(shares: np.ndarray, usual: np.ndarray) -> Bool[np.ndarray, "n a"]:

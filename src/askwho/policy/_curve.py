@@ -149,7 +149,7 @@ class CardinalityNetworks:
     @classmethod
     def from_state(cls, state: State) -> "CardinalityNetworks":
         """Return the networks that `to_state` wrote."""
-        return cls(*state.pick(fee_weights="p"), state.read("networks"))
+        return cls(*state.pick(fee_weights="p"), state.need("networks"))
 
 
 @part("cardinality")
@@ -223,7 +223,7 @@ class Cardinality:
     def from_state(cls, state: State) -> "Cardinality":
         """Return what `to_state` wrote."""
         width = check.whole_number(state.plain["width"], "width", minimum=1)
-        return cls(width, state.read("curve"), state.read("networks"))
+        return cls(width, state.need("curve"), state.read("networks"))
 
 
 def _layout(ranked: ArrayLike, first: ArrayLike, expected: ArrayLike, X: ArrayLike) -> np.ndarray:

@@ -71,12 +71,12 @@ class Judge:
     def from_state(cls, state: State) -> "Judge":
         """Return the judge that `to_state` wrote."""
         weights, *overlap = state.pick(error_weights="a", **({"overlap": "a a"} if "overlap" in state.arrays else {}))
-        calibration, fees, coverage = (state.read(name) for name in ("calibration", "fees", "coverage"))
+        calibration, fees, coverage = state.need("calibration"), state.need("fees"), state.read("coverage")
         for name, array in (("calibration", calibration.raw[:, 0]), ("fees", fees.usual)):
             check.same_shape(array, name, weights.shape, "one for each entity")
         if coverage is not None:
             check.same_shape(coverage.usual, "coverage", weights.shape, "one for each entity")
-        learner = state.read("learner")
+        learner = state.need("learner")
         return cls(str(state.plain["name"]), learner, calibration, weights, fees, coverage, *overlap)
 
 

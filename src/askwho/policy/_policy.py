@@ -409,12 +409,13 @@ class Policy:
         """Return the policy that `to_state` wrote."""
         plain = state.plain
         names = ("encoder", "base", "judge", "cardinality", "combiner", "tried", "turns", "past", "facts")
+        optional = ("base", "turns")
         check.one_of(plain["task"], "task", ["classification", "regression"])
         policy = cls(
             Columns.from_json(plain["columns"]),
             Panel(tuple(Entity(**entity) for entity in plain["panel"])),
             plain["task"],
-            *(state.read(name) for name in names),
+            *(state.read(name) if name in optional else state.need(name) for name in names),
         )
         policy.check_sound()
         return policy
