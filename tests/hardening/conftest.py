@@ -28,7 +28,7 @@ def place(tmp_path_factory):
         based_routes=folder / "based_routes.parquet",
     )
     write_table(found.log, log(300))
-    write_table(found.new, log(40, seed=1) | {"id": [f"query {i}" for i in range(40)]})
+    write_table(found.new, log(40, seed=1))
     assert run("fit", found.log, *COLUMNS, *QUICK, "--base", "none", "--out", found.policy) == 0
     columns = Columns(truth="truth", answers="answer_*", features="x_*,hint", fees=synthetic.FEES)
     based = fit(read_log(found.log, columns), learner="linear", committee="posterior", cv=2)

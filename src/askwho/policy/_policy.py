@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Task
-from askwho.core import Answers, Cell, Entity, Panel, fees_table, in_order
+from askwho.core import Answers, Cell, Entity, Panel, fees_table, in_order, is_null
 from askwho.data import Columns, FeatureEncoder, Table, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.learners import OwnBase
@@ -375,7 +375,13 @@ class Policy:
         """Return decisions of this policy that `Decisions.to_columns` wrote."""
         known = None if self.base is None else self.base.classes
         classes = 0 if known is None else len(known)
-        return read_decisions(table, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
+        read = read_decisions(table, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
+        said = read.seen.said
+        if said is not None and (is_null(said).any() or not (known is None or np.isin(said, known).all())):
+            raise InvalidInputError(
+                "`base_answer` must be what this policy's base answers, got something else: route again."
+            )
+        return read
 
     def check_type(self, answers: Answers) -> None:
         """Raise where answers are of another type than those of the log, and so could never be right."""
