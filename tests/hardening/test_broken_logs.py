@@ -563,7 +563,7 @@ def test_hostile_strings_travel(hostile, tmp_path, capsys):
         assert run("route", policy, path, "--k", 4, "--out", routes) == 0
         assert all(word in names for names in lists(read_table(routes)["order"], "order"))
         assert run("combine", policy, routes, path, "--out", decisions) == 0
-        made = read_table(decisions)
+        made = read_table(decisions, texts=["id"])
         assert word in made["prediction"].tolist()
         assert made["id"].tolist() == [f"{word} {i}" for i in range(60)]
     capsys.readouterr()

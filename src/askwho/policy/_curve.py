@@ -149,7 +149,8 @@ class CardinalityNetworks:
     @classmethod
     def from_state(cls, state: State) -> "CardinalityNetworks":
         """Return the networks that `to_state` wrote."""
-        return cls(*state.pick(fee_weights="p"), state.need("networks"))
+        (fee_weights,) = state.pick(fee_weights="p")
+        return cls(fee_weights, state.need("networks"))
 
 
 @part("cardinality")

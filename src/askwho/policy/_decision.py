@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from askwho import _validation as check
 from askwho._types import Order, Task
 from askwho.core import Answers, Cell, Panel, Selection, column, in_order
-from askwho.data import lists, table_of
+from askwho.data import id_texts, lists, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.policy._seen import Judgement, Seen
 
@@ -277,11 +277,10 @@ def read_decisions(table: Mapping[str, Any], *, panel: Panel, task: Task, classe
 
 def checked_ids(given: Any, n: int, name: str = "id") -> Shaped[np.ndarray, " n"]:  # noqa: ANN401 - any column
     """Return ids as text, one a query, each its own; or say what is wrong with them."""
-    values = given.tolist() if isinstance(given, np.ndarray) else list(given)
-    ids = np.array([str(value) for value in values], dtype=object)
+    ids = id_texts(column(given, name))
     if len(ids) != n:
         raise InvalidInputError(f"`{name}` must be one for each of the {n} queries, got {len(ids)}.")
-    if any(check.missing(value) or value == "" for value in values):
+    if any(value is None for value in ids.tolist()):
         raise InvalidInputError(f"`{name}` must not be empty: something must name each query.")
     if len(set(ids.tolist())) < n:
         raise InvalidInputError(f"`{name}` must name each query once, got one of them twice.")

@@ -113,6 +113,16 @@ class Policy:
     past: Past
     facts: Facts
 
+    @property
+    def id_column(self) -> str:
+        """The column that names queries in tables: the log's own, or `id`."""
+        return self.columns.id or "id"
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of queries and answers that are texts even where they look like numbers: names, unless known."""
+        return () if self.id_column in self.encoder.columns else (self.id_column,)
+
     def see(self, queries: Queries) -> Seen:
         """Return queries as the policy sees them before asking: encoded, answered by its base and judged, all once."""
         if isinstance(queries, Seen):
@@ -220,7 +230,7 @@ class Policy:
         came = (
             Came(answers, info, decisions.seen.fees)
             if isinstance(answers, Answers)
-            else what_came(self, decisions, table_of(answers, "answers"), by_position=by_position)
+            else what_came(self, decisions, table_of(answers, "answers", texts=self.texts), by_position=by_position)
         )
         seen, members = decisions.seen, decisions.members
         said = seen.answers(self.panel, came.answers)
@@ -284,7 +294,7 @@ class Policy:
             raise InvalidInputError(_NO_TURNS)
         if aim.k is not None:
             raise InvalidInputError("`target` must be a price, a budget or an error to ask in turn, got `k`.")
-        table = None if isinstance(queries, Seen) else table_of(queries, "queries")
+        table = None if isinstance(queries, Seen) else table_of(queries, "queries", texts=self.texts)
         seen, ids = self._named(queries if table is None else table, ids)
         seen = self._today(seen, aim, fees, available)
         given, told = answers_so_far(self, table, answers, info, len(seen))
@@ -458,10 +468,10 @@ class Policy:
         if isinstance(queries, Seen):
             seen = queries
         else:
-            table = table_of(queries, "queries")
+            table = table_of(queries, "queries", texts=self.texts)
             seen = self._see(table)
             if ids is None:
-                ids = table.get(self.columns.id or "id")
+                ids = table.get(self.id_column)
         if ids is None:
             made = secrets.token_hex(6)
             return seen, np.array([f"{made}-{i}" for i in range(len(seen))], dtype=object)
