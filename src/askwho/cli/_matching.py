@@ -26,14 +26,13 @@ def matched(
         by_position: whether rows are matched by their place.
     """
     name = policy.id_column
-    # A file without types makes numbers of texts that look so.
-    texts = ["id", *(["base_answer"] if policy.combiner.family == "text" else [])]
     index: dict[str, int] = {}
     whole: Table | None = None
     taken = np.zeros(0, dtype=bool)
     before = 0
     pairs = itertools.zip_longest(
-        read_batches(routes, name="routes", texts=texts), read_batches(answers, name="answers", texts=[name])
+        read_batches(routes, name="routes", texts=policy.route_texts),
+        read_batches(answers, name="answers", texts=[name]),
     )
     for routed, answered in pairs:
         if by_position:

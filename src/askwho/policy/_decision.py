@@ -1,7 +1,7 @@
 """Decisions: whom to ask about each query, at what fee, with what probability, and what came of it."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from askwho import _validation as check
 from askwho._types import Order, Task
 from askwho.core import Answers, Cell, Panel, Selection, column, in_order
-from askwho.data import id_texts, lists, table_of
+from askwho.data import Table, id_texts, lists
 from askwho.exceptions import InvalidInputError
 from askwho.policy._seen import Judgement, Seen
 
@@ -228,21 +228,20 @@ class Decisions:
         return json.dumps(self.to_columns(), ensure_ascii=False, default=str)
 
 
-def read_decisions(table: Mapping[str, Any], *, panel: Panel, task: Task, classes: int, priced: bool) -> Decisions:
+def read_decisions(columns: Table, *, panel: Panel, task: Task, classes: int, priced: bool) -> Decisions:
     """Return the decisions that `Decisions.to_columns` wrote, without what came of them.
 
     Args:
-        table: columns by name.
+        columns: as `table_of` reads them.
         panel: of the policy that made them.
         task: of that policy.
         classes: how many classes its own base knows; 0 where it has none, or no shares.
         priced: whether a price is baked into its ranking.
     """
     needed = [*_NEEDED, *(["scores"] if priced else []), *(["base_shares"] if classes else [])]
-    absent = [name for name in needed if name not in table]
+    absent = [name for name in needed if name not in columns]
     if absent:
         raise InvalidInputError(f"`routes` must be what `askwho route` wrote, missing: {absent}.")
-    columns = table_of(table, "routes")
     n, size = len(columns["k"]), len(panel)
     order = _indices(lists(columns["order"], "order"), panel.names, n)
     k = check.cardinalities(columns["k"], n, order.shape[1])
@@ -261,8 +260,7 @@ def read_decisions(table: Mapping[str, Any], *, panel: Panel, task: Task, classe
         given = ranked("scores")
         scores = np.full((n, size), given.min())
         np.put_along_axis(scores, order, given, axis=1)
-    own = any(entity.own for entity in panel.entities)
-    said = column(columns["base_answer"], "base_answer") if own else None
+    said = column(columns["base_answer"], "base_answer") if any(entity.own for entity in panel.entities) else None
     seen = Seen(
         np.zeros((n, 0), dtype=np.float32),
         Judgement(expected, panel.error_weights, scores),
