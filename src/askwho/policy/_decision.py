@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from askwho import _validation as check
 from askwho._types import Order, Task
 from askwho.core import Answers, Cell, Panel, Selection, column, in_order, is_null
-from askwho.data import id_texts, lists, table_of
+from askwho.data import Table, id_texts, lists
 from askwho.exceptions import InvalidInputError
 from askwho.policy._seen import Judgement, Seen
 
@@ -229,24 +229,18 @@ class Decisions:
 
 
 def read_decisions(
-    routes: Any,  # noqa: ANN401 - a table in any form
-    *,
-    panel: Panel,
-    task: Task,
-    classes: Shaped[np.ndarray, " t"] | None,
-    priced: bool,
+    columns: Table, *, panel: Panel, task: Task, classes: Shaped[np.ndarray, " t"] | None, priced: bool
 ) -> Decisions:
     """Return the decisions that `Decisions.to_columns` wrote, without what came of them.
 
     Args:
-        routes: the columns, as plain lists or in any form that `table_of` reads.
+        columns: as `table_of` reads them.
         panel: of the policy that made them.
         task: of that policy.
         classes: what its own base knows, shape (T,); None where it has none, or answers in numbers.
         priced: whether a price is baked into its ranking.
     """
     needed = [*_NEEDED, *(["scores"] if priced else []), *(["base_shares"] if classes is not None else [])]
-    columns = table_of(routes, "routes")
     absent = [name for name in needed if name not in columns]
     if absent:
         raise InvalidInputError(f"`routes` must be what `askwho route` wrote, missing: {absent}.")
