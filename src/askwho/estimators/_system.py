@@ -17,7 +17,7 @@ from askwho.estimators._experts import Queries
 from askwho.estimators._lesson import Live, expert_folds, group_column, lesson
 from askwho.estimators._targets import Truths
 from askwho.exceptions import InvalidInputError
-from askwho.fitting import check_learner, fit, fold_count, priced, priced_cardinality
+from askwho.fitting import check_learner, checked_cardinality, fit, fold_count, priced, priced_cardinality
 from askwho.panel import Panel
 from askwho.policy import Decisions, Policy, Target, check_rule
 from askwho.selection import in_order
@@ -75,13 +75,13 @@ class DeferralSystem(BaseEstimator, ABC):
         checked: Any = validate_data(self, X, y, dtype=_FLOATS, y_numeric=numbers)
         known, truth = checked
         grouped = group_column(groups, len(known))
+        count = fold_count(self.cv, len(known), np.arange(len(known)) if grouped is None else grouped, what="X")
         truths = self._truths(truth)
         price = self._checked(truths)
         if answers is not None and self.experts is not None:
             raise InvalidInputError("`answers` must not be given beside `experts`: these are asked themselves.")
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         base = self._given_base()
-        count = fold_count(self.cv, len(known), np.arange(len(known)) if grouped is None else grouped, what="X")
         log, live = lesson(
             Queries.of(X, known),
             truth,
@@ -230,6 +230,7 @@ class DeferralSystem(BaseEstimator, ABC):
         """Refuse what the constructor only stored; return the price."""
         # Said before anybody is asked: asking may cost.
         check_learner(self.learner)
+        checked_cardinality(self.cardinality)
         check_rule(self.committee, truths.task)
         if not callable(self.error):
             check.one_of(self.error, "error", ["auto", *ERRORS])

@@ -66,7 +66,8 @@ class Labels:
     def usable(self, said: Answers) -> Answers:
         """Return the answers in the type of the labels; an answer that is no class of y is no usable answer."""
         answered, known = said.states == Cell.ANSWERED, _plain(self.classes)
-        values, states = np.full(said.states.shape, known[0]), said.states.copy()
+        # The first label may be shorter than the others: their type holds them all.
+        values, states = np.full(said.states.shape, known[0], dtype=known.dtype), said.states.copy()
         if answered.any():
             cells = _plain(said.values[answered])
             _same_family(family(cells), family(known))

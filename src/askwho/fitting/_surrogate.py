@@ -108,8 +108,11 @@ class SurrogateCardinality:
 
 
 def checked_cardinality(given: object) -> SurrogateCardinality | None:
-    """Return the settings of Algorithm 2 where it is asked for, None for the curve; or say what there is."""
-    if isinstance(given, SurrogateCardinality):
-        return given
-    check.one_of(given, "cardinality", ["curve", "surrogate"])
-    return SurrogateCardinality() if given == "surrogate" else None
+    """Return the settings of Algorithm 2 where it is asked for, None for the curve; or say what there is, or lacks."""
+    settings = given if isinstance(given, SurrogateCardinality) else None
+    if settings is None:
+        check.one_of(given, "cardinality", ["curve", "surrogate"])
+        settings = SurrogateCardinality() if given == "surrogate" else None
+    if settings is not None:
+        require_torch("cardinality='surrogate'")
+    return settings
