@@ -26,12 +26,11 @@ from measure import provenance, write_down
 from torch.utils.data import DataLoader, TensorDataset
 
 from askwho.aggregation import Committee, best_of_k
-from askwho.answers import Answers
+from askwho.core import Answers, Selection, folds, in_order, rank
 from askwho.engine import Mlp, Training, train
-from askwho.learners import Forest, cross_fit, folds
+from askwho.learners import Forest, cross_fit
 from askwho.losses import deferral_weights, weighted_comp_sum
 from askwho.metrics import prefix_errors
-from askwho.selection import Selection, in_order, rank
 from askwho_studies.paper._california import LAMBDAS, PAPER_TRAINING, California, california
 
 SEEDS = (0, 1, 2, 3)

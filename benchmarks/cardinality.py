@@ -27,13 +27,10 @@ from digits_pool import mixed_pool
 from measure import provenance, write_down
 
 from askwho.aggregation import Committee
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell, Entity, Panel, Selection, folds, in_order, rank
 from askwho.engine import Training
-from askwho.frontier import Frontier, area, stated_budgets
-from askwho.learners import CompSum, folds
-from askwho.metrics import prefix_errors
-from askwho.panel import Entity, Panel
-from askwho.selection import Selection, in_order, rank
+from askwho.learners import CompSum
+from askwho.metrics import Frontier, area, prefix_errors, stated_budgets
 from askwho_studies.paper._california import LAMBDAS, PAPER_TRAINING, california
 
 RATES = (5e-4, 2e-3, 8e-3)

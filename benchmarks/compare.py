@@ -135,7 +135,7 @@ class _New:
 
     def everything(self, policy: Any, log: Any) -> dict[str, np.ndarray]:  # noqa: ANN401
         from askwho import InvalidInputError, Target  # noqa: PLC0415
-        from askwho.answers import Answers, Cell  # noqa: PLC0415
+        from askwho.core import Answers, Cell  # noqa: PLC0415
 
         seen, found = policy.see(log.known), {}
         for name, target in _targets(policy.tried.validated(policy.task)).items():
@@ -179,7 +179,7 @@ class _Old:
 
     def everything(self, policy: Any, log: Any) -> dict[str, np.ndarray]:  # noqa: ANN401
         from askwho import InvalidInputError  # noqa: PLC0415
-        from askwho.answers import Answers, Cell  # noqa: PLC0415
+        from askwho.core import Answers, Cell  # noqa: PLC0415
 
         router, X, found = policy.router, policy.features(log.known), {}
         # A log of free answers could not be used once saved: the check is left out, to compare the rest.

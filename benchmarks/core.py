@@ -16,7 +16,7 @@ import numpy as np
 from measure import in_turn, provenance, write_down
 
 from askwho import Answers, Panel, Selection, metrics, select_top_k
-from askwho.selection import rank
+from askwho.core import rank
 
 SEED = 0
 ROWS, ENTITIES, LOOP_ROWS = 100_000, 30, 500

@@ -21,7 +21,7 @@ import numpy as np
 from digits_pool import mixed_pool
 from measure import in_turn, provenance, write_down
 
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell
 from askwho.data import Columns, read_log
 from askwho.persistence import load, save
 from askwho.policy import fit_policy

@@ -37,7 +37,7 @@ import numpy as np
 from measure import in_turn, provenance, write_down
 from speed_peers import DESLIB, RIVALS, Contender, Deslib, DeslibProcess, differences
 
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell
 from askwho.data import Columns, Log, read_log
 from askwho.evaluation import Held, adaptive_points, evaluate, fixed_points, sequential_points
 from askwho.policy import Policy, fit_policy

@@ -19,7 +19,7 @@ from askwho import (
     multi_task_errors,
     task_errors,
 )
-from askwho.costs import error_function, squared, zero_one
+from askwho.core import error_function, squared, zero_one
 
 PANEL = Panel.two_stage(["a"])
 THREE = Panel.two_stage(["a", "b"])

@@ -14,7 +14,9 @@ from askwho.exceptions import InvalidInputError
 ENTRY_POINTS = "askwho.parts"
 """The group of entry points whose parts an installed package has vouched for: these need no `allow`."""
 
+# Who reads each kind, and what each class is written as: a network that was trained is read back as a graph.
 _KINDS: dict[str, type] = {}
+_WRITTEN: dict[type, str] = {}
 _Class = TypeVar("_Class", bound=type)
 _Part = TypeVar("_Part")
 
@@ -64,7 +66,7 @@ class Part(Protocol):
     """Whatever can be written and read back; its class has `from_state`, which takes the state and returns the part."""
 
     def to_state(self) -> State:
-        """Return what is to be written; a kind only where another class is to read it."""
+        """Return what is to be written; the kind is filled in by who asks."""
         ...
 
 
@@ -73,6 +75,16 @@ def part(kind: str) -> Callable[[_Class], _Class]:
 
     def register(cls: _Class) -> _Class:
         _KINDS[kind] = cls
+        return written_as(kind)(cls)
+
+    return register
+
+
+def written_as(kind: str) -> Callable[[_Class], _Class]:
+    """Return a decorator: the class is written under the name of another, which reads it back as its own."""
+
+    def register(cls: _Class) -> _Class:
+        _WRITTEN[cls] = kind
         return cls
 
     return register
@@ -86,10 +98,9 @@ def state_of(given: Any, name: str) -> State:  # noqa: ANN401 - a part, or a fun
         raise InvalidInputError(
             f"`{name}` must have `to_state` and `from_state` to be saved, got {type(given).__name__}, which has not."
         )
+    kind = _WRITTEN.get(type(given)) or _imported_from(type(given), name)
     state = given.to_state()
-    if state.kind not in _KINDS:
-        known = (kind for kind, cls in _KINDS.items() if type(given) is cls)
-        state.kind = next(known, None) or _imported_from(type(given), name)
+    state.kind = kind
     return state
 
 
@@ -114,7 +125,7 @@ def at_work(given: _Part) -> _Part:
 
     Fitted forests become graphs, which decide a query a hundred times faster. A user's own part is left as it is.
     """
-    return read_part(state_of(given, "part")) if type(given) in _KINDS.values() else given
+    return read_part(state_of(given, "part")) if type(given) in _WRITTEN else given
 
 
 def pick(arrays: Mapping[str, np.ndarray], *names: str) -> list[np.ndarray]:

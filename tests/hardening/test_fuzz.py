@@ -5,8 +5,10 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from askwho.routes import combine_routes, make_routes
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +16,6 @@ from askwho import AskwhoError
 from askwho.cli._options import parse_fees
 from askwho.data import Columns, describe, read_batches, read_log, read_table
 from askwho.persistence import load
-from askwho.routes import combine_routes, make_routes
 from tests.hardening.commands import log
 
 COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*")
@@ -80,17 +81,33 @@ def test_bytes_as_parquet(data, folder):
     read_all(folder / "any.parquet")
 
 
-@given(places=st.lists(st.tuples(st.floats(0, 1), st.integers(1, 255)), min_size=1, max_size=8))
-@settings(max_examples=60)
-def test_parquet_with_bytes_changed(places, folder):
-    whole = folder / "whole.parquet"
+def write_stream(table, path):
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+WHOLE = {
+    "parquet": pa.parquet.write_table,
+    "feather": lambda table, path: pa.feather.write_feather(table, path, compression="uncompressed"),
+    "arrow": write_stream,
+}
+
+
+@given(
+    places=st.lists(st.tuples(st.floats(0, 1), st.integers(1, 255)), min_size=1, max_size=8),
+    kind=st.sampled_from(list(WHOLE)),
+)
+@settings(max_examples=180)
+def test_files_with_bytes_changed(places, kind, folder):
+    whole = folder / f"whole.{kind}"
     if not whole.exists():
-        pa.parquet.write_table(pa.table({n: list(v) for n, v in log(12).items() if n != "kind"}), whole)
+        columns = {name: list(values) for name, values in log(12).items() if name != "kind"}
+        WHOLE[kind](pa.table(columns | {"x_0": [[1.0, 2.0]] * 12}), whole)
     data = bytearray(whole.read_bytes())
     for place, change in places:
         data[int(place * (len(data) - 1))] ^= change
-    (folder / "changed.parquet").write_bytes(bytes(data))
-    read_all(folder / "changed.parquet")
+    (folder / f"changed.{kind}").write_bytes(bytes(data))
+    read_all(folder / f"changed.{kind}")
 
 
 JSON = st.recursive(
@@ -98,6 +115,22 @@ JSON = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=6), inner, max_size=3)),
     max_leaves=8,
 )
+
+
+@given(
+    data=st.one_of(
+        st.binary(max_size=100),
+        st.lists(st.one_of(JSON, st.dictionaries(st.sampled_from(["truth", "answer_a", "x_0"]), JSON)), max_size=4).map(
+            lambda rows: "\n".join(map(json.dumps, rows)).encode()
+        ),
+    )
+)
+@settings(max_examples=200)
+@example(data=b'{"truth": 1e999, "answer_a": 1, "x_0": [1, 2]}')
+def test_bytes_as_lines_of_json(data, folder):
+    path = folder / "any.jsonl"
+    path.write_bytes(data)
+    read_all(path)
 
 
 @given(data=st.one_of(st.binary(max_size=100), TEXTISH.map(str.encode), JSON.map(lambda v: json.dumps(v).encode())))

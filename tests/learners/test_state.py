@@ -16,7 +16,8 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import LinearRegression
 
 from askwho import InvalidInputError
-from askwho._parts import State, array_of_classes, plain_classes, read_part, state_of
+from askwho._parts import array_of_classes, at_work, plain_classes, read_part, state_of
+from askwho.core import folds
 from askwho.learners import (
     LEARNERS,
     Boosting,
@@ -28,7 +29,6 @@ from askwho.learners import (
     Shares,
     TreeModel,
     fitted,
-    folds,
     graph_of_forest,
     own_base,
 )
@@ -122,15 +122,6 @@ def test_a_learner_without_a_state_is_refused():
     )
 
 
-def test_only_a_known_kind_is_the_parts_own_to_say():
-    class Odd(Means):
-        def to_state(self):
-            return State("nonsense", super().to_state().plain)
-
-    Odd.__qualname__ = "Means"
-    assert state_of(fitted(lambda _: Odd(), X, ERRORS), "learner").kind == "tests.learners.test_state:Means"
-
-
 # The base of our own.
 
 TRUTHS = {
@@ -153,18 +144,22 @@ def base_of(name, truth, texts=None):
 def test_a_base_of_classes_answers_as_before_it_was_written(name, truth):
     base = base_of(name, TRUTHS[truth])
     for read in copies(base):
-        np.testing.assert_allclose(read.shares(NEW, None), base.shares(NEW, None), atol=1e-6)
-        sure = np.diff(np.sort(base.shares(NEW, None), axis=1)[:, -2:], axis=1)[:, 0] > GAP
+        (said, shares), (read_said, read_shares) = base.say(NEW, None), read.say(NEW, None)
+        np.testing.assert_allclose(read_shares, shares, atol=1e-6)
+        sure = np.diff(np.sort(shares, axis=1)[:, -2:], axis=1)[:, 0] > GAP
         assert sure.mean() > 0.9
-        np.testing.assert_array_equal(read.predict(NEW, None)[sure], base.predict(NEW, None)[sure])
-        assert read.predict(NEW, None).dtype == TRUTHS[truth].dtype
+        np.testing.assert_array_equal(read_said[sure], said[sure])
+        assert read_said.dtype == TRUTHS[truth].dtype
+        np.testing.assert_array_equal(read.classes, base.classes)
+        np.testing.assert_array_equal(read.model.predict(NEW)[sure], base.model.predict(NEW)[sure])
 
 
 @pytest.mark.parametrize("name", ["ridge", "forest-regressor"])
 def test_a_base_of_numbers_answers_as_before_it_was_written(name):
     base = base_of(name, (3 * X[:, 1] + X[:, 0]).astype(np.float64))
     for read in copies(base):
-        np.testing.assert_allclose(read.predict(NEW, None), base.predict(NEW, None), atol=GAP)
+        np.testing.assert_allclose(read.say(NEW, None)[0], base.say(NEW, None)[0], atol=GAP)
+        assert read.say(NEW, None)[1] is read.classes is None
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -172,17 +167,18 @@ def test_a_base_of_texts_answers_as_before_it_was_written(classes):
     truth = np.array(["cat", "dog", "owl"])[rng.integers(0, classes, 400)]
     said = [f"the {word} of row {i}" if i % 5 else f"row {i}" for i, word in enumerate(truth)]
     base = base_of("words", truth, said)
-    assert (base.predict(X, said) == truth).mean() > 0.9
+    answers, shares = base.say(X, said)
+    assert (answers == truth).mean() > 0.9
     for read in copies(base):
-        np.testing.assert_array_equal(read.predict(X, said), base.predict(X, said))
-        np.testing.assert_allclose(read.shares(X, said), base.shares(X, said), atol=1e-6)
+        np.testing.assert_array_equal(read.say(X, said)[0], answers)
+        np.testing.assert_allclose(read.say(X, said)[1], shares, atol=1e-6)
 
 
 def test_the_base_that_won_travels():
     trial = own_base(X, None, TRUTHS["words"], folds(np.arange(400), 3), task="classification")
     read = travelled(trial.base)
     assert (read.name, read.reads) == (trial.base.name, "features")
-    assert (read.predict(NEW, None) == trial.base.predict(NEW, None)).mean() > 0.99
+    assert (read.say(NEW, None)[0] == trial.base.say(NEW, None)[0]).mean() > 0.99
 
 
 def test_a_base_of_another_model_is_refused():
@@ -299,6 +295,15 @@ def test_a_policy_without_a_state_is_refused():
 
     with pytest.raises(InvalidInputError, match="`scorer` must have `to_state` and `from_state` to be saved, got Str"):
         Shares(Stranger(), 1).to_state()
+
+
+def test_at_work_a_part_is_as_it_would_be_read():
+    parts = [Forest(trees=3).fit(X, ERRORS), perceptrons(inputs=4), base_of("ridge", X[:, 0].astype(float)), Means()]
+    forest, networks, base, mine = map(at_work, parts)
+    assert isinstance(forest.forests_[0][1], TreeModel)
+    assert isinstance(networks, NetworkGraph)
+    assert type(base.model).__name__ == "LinearBase"
+    assert mine is parts[3]
 
 
 # Without what trained them.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from askwho import rank  # noqa: E402
+from askwho.core import rank  # noqa: E402
 from askwho.losses import (  # noqa: E402
     SURROGATES,
     asymmetric_softmax_shares,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
-from askwho import rank  # noqa: E402
+from askwho.core import rank  # noqa: E402
 from askwho.losses import comp_sum  # noqa: E402
 from askwho.theory import psi  # noqa: E402
 

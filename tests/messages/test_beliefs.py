@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-
-from askwho import Answers, Entity, InvalidInputError, Panel
-from askwho.answers import Cell
-from askwho.data import Columns, read_log
-from askwho.policy import fit_policy
 from askwho.router import Router
 from askwho.routes import combine_routes, make_routes
+
+from askwho import Answers, Entity, InvalidInputError, Panel
+from askwho.core import Cell
+from askwho.data import Columns, read_log
+from askwho.policy import fit_policy
 from tests import synthetic
 
 COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*", fees=synthetic.FEES)

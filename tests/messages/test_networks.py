@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from askwho.router import SurrogateCardinality
 
 from askwho import InvalidInputError, Panel
 from askwho.engine import Training
 from askwho.learners import CompSum
-from askwho.router import SurrogateCardinality
 
 
 def refused(call, message):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-
-from askwho import InvalidInputError, Panel
 from askwho.router import Router, Rows
 from askwho.router._promises import Promises
+
+from askwho import InvalidInputError, Panel
 
 
 def refused(call, message):

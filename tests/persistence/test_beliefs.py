@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from askwho.routes import combine_routes, make_routes, make_steps
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 from askwho import Answers, InvalidInputError
-from askwho.answers import Cell
+from askwho.core import Cell
 from askwho.data import Columns, read_log, write_table
 from askwho.persistence import _artefact, load, save
 from askwho.policy import fit_policy
-from askwho.routes import combine_routes, make_routes, make_steps
 from tests import synthetic
 
 COLUMNS = Columns(

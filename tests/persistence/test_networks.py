@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+from askwho.router import Router, SurrogateCardinality  # noqa: E402
+from askwho.routes import combine_routes, make_routes  # noqa: E402
 from torch import nn  # noqa: E402
 
 from askwho import Answers, InvalidInputError, Panel, routes  # noqa: E402
@@ -18,8 +20,6 @@ from askwho.engine import Training  # noqa: E402
 from askwho.learners import CompSum, Shares  # noqa: E402
 from askwho.persistence import load, save  # noqa: E402
 from askwho.policy import Policy, fit_policy  # noqa: E402
-from askwho.router import Router, SurrogateCardinality  # noqa: E402
-from askwho.routes import combine_routes, make_routes  # noqa: E402
 from tests import synthetic  # noqa: E402
 
 GAP = 2e-5

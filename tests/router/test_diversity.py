@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
+from askwho.router import Coverage
+from askwho.router._diversity import by_marginal_gain, overlaps
 from hypothesis import given
 from hypothesis import strategies as st
 
 from askwho.data import Columns, read_log
 from askwho.policy import fit_policy
-from askwho.router import Coverage
-from askwho.router._diversity import by_marginal_gain, overlaps
 
 
 def test_a_copy_overlaps_wholly_and_strangers_hardly():

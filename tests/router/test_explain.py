@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from askwho.router import Past
 
 from askwho import InvalidInputError, load, save
 from askwho.data import Columns, read_log
 from askwho.policy import fit_policy
-from askwho.router import Past
 from tests import synthetic
 
 COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*", fees=synthetic.FEES)

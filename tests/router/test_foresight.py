@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from askwho.router import Foresight
 
 from askwho import load, save
 from askwho.data import Columns, read_log
 from askwho.policy import fit_policy
-from askwho.router import Foresight
 from tests import synthetic
 
 COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*", fees="fee_*")

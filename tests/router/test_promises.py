@@ -5,6 +5,9 @@ import re
 
 import numpy as np
 import pytest
+from askwho.router import Router, Rows
+from askwho.router._promises import Promises, shown_within
+from askwho.router._rows import coins, grouped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
@@ -13,9 +16,6 @@ from askwho import Answers, InvalidInputError, TwoStageClassifier
 from askwho.data import Columns, read_log
 from askwho.persistence import load, save
 from askwho.policy import fit_policy
-from askwho.router import Router, Rows
-from askwho.router._promises import Promises, shown_within
-from askwho.router._rows import coins, grouped
 from tests import synthetic
 
 COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*", fees=synthetic.FEES)

@@ -2,13 +2,13 @@ import itertools
 
 import numpy as np
 import pytest
-
-from askwho import Answers, InvalidInputError
-from askwho.data import Columns, read_log
-from askwho.learners import folds
-from askwho.policy import fit_policy
 from askwho.router import Calibration, Router, Rows
 from askwho.router._scoring import Scoring
+
+from askwho import Answers, InvalidInputError
+from askwho.core import folds
+from askwho.data import Columns, read_log
+from askwho.policy import fit_policy
 from tests import synthetic
 
 COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*", fees=synthetic.FEES)

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+from askwho.router import CardinalityNetwork, Router, SurrogateCardinality  # noqa: E402
+from askwho.router._rows import coins  # noqa: E402
+
 from askwho import Answers, InvalidInputError, Panel  # noqa: E402
 from askwho.data import Columns, read_log  # noqa: E402
 from askwho.engine import Training  # noqa: E402
 from askwho.evaluation import evaluate  # noqa: E402
 from askwho.learners import CompSum, log_shares  # noqa: E402
 from askwho.policy import fit_policy  # noqa: E402
-from askwho.router import CardinalityNetwork, Router, SurrogateCardinality  # noqa: E402
-from askwho.router._rows import coins  # noqa: E402
 from tests import oracles, synthetic  # noqa: E402
 
 COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*", fees=synthetic.FEES)

@@ -2,15 +2,15 @@ import itertools
 
 import numpy as np
 import pytest
-
-from askwho import Answers, load, save
-from askwho.answers import Cell
-from askwho.data import Columns, read_log
-from askwho.evaluation import evaluate
-from askwho.policy import fit_policy
 from askwho.router import Rows, Setting
 from askwho.router._promises import Promises
 from askwho.router._rows import coins
+
+from askwho import Answers, load, save
+from askwho.core import Cell
+from askwho.data import Columns, read_log
+from askwho.evaluation import evaluate
+from askwho.policy import fit_policy
 from tests import synthetic
 
 COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*", fees=synthetic.FEES)

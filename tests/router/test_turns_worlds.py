@@ -6,7 +6,7 @@ import pytest
 from askwho import Answers
 from askwho.data import Columns, read_log
 from askwho.evaluation import evaluate
-from askwho.frontier import Frontier
+from askwho.metrics import Frontier
 from tests import synthetic
 from tests.router.test_turns import COLUMNS, answers_of, fitted, taking_turns
 

@@ -8,11 +8,10 @@ from jaxtyping import Bool, Float, Float32, Int, Shaped
 from askwho import _validation as check
 from askwho._parts import State, array_of_classes, part, plain_classes
 from askwho.aggregation import Committee, Verdicts
-from askwho.answers import Answers, Cell
 from askwho.beliefs._evidence import Evidence, Heard
 from askwho.beliefs._pool import Case, Pool, random_masks
+from askwho.core import Answers, Cell, each_fold
 from askwho.exceptions import InvalidInputError
-from askwho.learners import each_fold
 
 # Beyond so many classes nobody's habits with each of them can be learned: candidates are then what a row's members say.
 _MOST_CLASSES = 64

@@ -260,7 +260,9 @@ def report(
 def route(
     policy: o.PolicyFolder,
     queries: o.QueriesFile,
-    out_: Annotated[Path, typer.Option("--out", help="Where to write the routes: .parquet, .csv.", show_default=False)],
+    out_: Annotated[
+        Path, typer.Option("--out", help="Where to write the routes: .parquet, .csv, .jsonl.", show_default=False)
+    ],
     k: o.K = None,
     budget: o.Budget = None,
     max_error: o.MaxError = None,
@@ -345,7 +347,7 @@ def combine(
     routes: Annotated[Path, typer.Argument(help="What `askwho route` wrote.", show_default=False)],
     answers: Annotated[Path, typer.Argument(help="What came back, matched by id.", show_default=False)],
     out_: Annotated[
-        Path, typer.Option("--out", help="Where to write the decisions: .parquet, .csv.", show_default=False)
+        Path, typer.Option("--out", help="Where to write the decisions: .parquet, .csv, .jsonl.", show_default=False)
     ],
     by_position: Annotated[
         bool, typer.Option("--by-position", help="Answers have no ids: match them row by row with the routes.")

@@ -10,7 +10,7 @@ from jaxtyping import Float32
 
 from askwho import _validation as check
 from askwho._parts import State, part
-from askwho.answers import family, is_null
+from askwho.core import family, is_null
 from askwho.data._encoding import EncoderLike, TextEncoding, TextFunction, encode, encoder_of, is_usable, usable
 from askwho.data._tables import Table
 from askwho.exceptions import InvalidInputError

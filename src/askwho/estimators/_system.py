@@ -11,16 +11,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askwho import _validation as check
-from askwho.answers import Answers, Cell
-from askwho.costs import ERRORS
+from askwho.core import ERRORS, Answers, Cell, Panel, in_order
 from askwho.estimators._experts import Queries
 from askwho.estimators._lesson import KNOWN, Live, expert_folds, group_column, lesson
 from askwho.estimators._targets import Truths
 from askwho.exceptions import InvalidInputError
 from askwho.fitting import check_learner, checked_cardinality, fit, fold_count, priced, priced_cardinality
-from askwho.panel import Panel
 from askwho.policy import Decisions, Policy, Target, check_rule
-from askwho.selection import in_order
 
 # What scikit-learn may hand over without a copy.
 _FLOATS = [np.float64, np.float32]

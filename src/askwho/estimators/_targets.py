@@ -8,7 +8,7 @@ from jaxtyping import Float, Shaped
 
 from askwho import _validation as check
 from askwho._types import Task
-from askwho.answers import Answers, Cell, column, family
+from askwho.core import Answers, Cell, column, family
 from askwho.exceptions import InvalidInputError
 
 

@@ -11,7 +11,7 @@ from askwho.data import Log
 from askwho.evaluation import _settings as settings
 from askwho.evaluation._points import Resamples, Tally, hulls, interval, ratio
 from askwho.exceptions import InvalidInputError
-from askwho.frontier import Frontier
+from askwho.metrics import Frontier
 from askwho.policy import Policy
 from askwho.replay import Replay
 

@@ -5,7 +5,7 @@ from askwho.fitting._committee import COMMITTEES
 from askwho.fitting._fit import fit, fold_count
 from askwho.fitting._priced import priced, priced_cardinality
 from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
-from askwho.learners import check_learner, folds
+from askwho.learners import check_learner
 
 __all__ = [
     "COMMITTEES",
@@ -15,7 +15,6 @@ __all__ = [
     "checked_cardinality",
     "fit",
     "fold_count",
-    "folds",
     "priced",
     "priced_cardinality",
 ]

@@ -9,8 +9,7 @@ from jaxtyping import Int, Shaped
 
 from askwho import _validation as check
 from askwho._parts import at_work
-from askwho.aggregation import Combine
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell, Entity, Panel, folds
 from askwho.data import EncoderLike, FeatureEncoder, Log
 from askwho.exceptions import InvalidInputError
 from askwho.fitting._asking import learn_turns
@@ -18,9 +17,8 @@ from askwho.fitting._cardinality import learn_cardinality
 from askwho.fitting._committee import choose_committee, choose_overlap, learn_beliefs
 from askwho.fitting._judge import learn_judge
 from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
-from askwho.learners import Trial, check_learner, folds, own_base
-from askwho.panel import Entity, Panel
-from askwho.policy import Combiner, Facts, Past, Policy, Seen, check_rule
+from askwho.learners import Trial, check_learner, own_base
+from askwho.policy import Combine, Combiner, Facts, Past, Policy, Seen, check_rule
 from askwho.replay import Replay
 
 # What a fold must hold to teach anything.

@@ -8,12 +8,10 @@ from jaxtyping import Float
 
 from askwho import _validation as check
 from askwho._comp_sum import check_u
-from askwho.aggregation import AGGREGATIONS
-from askwho.cardinality import FeeTransform, cardinality_losses
-from askwho.engine import Training, require_torch
+from askwho.core import FeeTransform, cardinality_losses, folds
 from askwho.exceptions import InvalidInputError
-from askwho.learners import fit_perceptrons, folds
-from askwho.policy import CardinalityNetworks
+from askwho.learners import Training, fit_perceptrons, require_torch
+from askwho.policy import CardinalityNetworks, rule_names
 
 _HELD_FOLDS = 10
 _TRAINING = Training(epochs=100, batch=256, rate=5e-4, patience=20)
@@ -43,7 +41,7 @@ class SurrogateCardinality:
     def __post_init__(self) -> None:
         check_u(self.u)
         if self.metric is not None:
-            check.one_of(self.metric, "metric", [*AGGREGATIONS, "best-of-k"])
+            check.one_of(self.metric, "metric", [*rule_names(), "best-of-k"])
         if self.fee_weights is not None:
             if not self.fee_weights:
                 raise InvalidInputError("`fee_weights` must hold one price at the least, got none.")

@@ -12,8 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from askwho._parts import State, part
+from askwho._types import Task
+from askwho.core import each_fold
 from askwho.learners._base_models import base_model_state
-from askwho.learners._learner import each_fold
 from askwho.learners._words import Words, words_of
 
 # Past this many classes a linear model of a million words costs more than it can tell.
@@ -81,7 +82,7 @@ def own_base(
     truth: Shaped[np.ndarray, " n"],
     fold: Int[np.ndarray, " n"],
     *,
-    task: Literal["classification", "regression"],
+    task: Task,
     random_state: int = 0,
 ) -> Trial | None:
     """Return the best base that the features give, or None where none is clearly better than a constant answer.

@@ -10,10 +10,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from askwho._surrogates import SURROGATES
+from askwho.core import each_fold
 from askwho.engine import require_torch
 from askwho.exceptions import InvalidInputError
 from askwho.learners._comp_sum import CompSum
-from askwho.learners._learner import Learner, MakeLearner, each_fold, fitted
+from askwho.learners._learner import Learner, MakeLearner, fitted
 from askwho.learners._smooth import Linear, Neighbours
 from askwho.learners._trees import Boosting, Forest
 

@@ -12,9 +12,9 @@ from sklearn.ensemble import ExtraTreesRegressor
 from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Order
+from askwho.core import in_order
 from askwho.exceptions import InvalidInputError
 from askwho.learners import Scorer, TreeModel, graph_of_forest
-from askwho.selection import in_order
 
 # Trees of the curve: its error out of fold no longer falls with more of them.
 _TREES = 48

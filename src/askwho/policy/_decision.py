@@ -10,12 +10,10 @@ from jaxtyping import Bool, Float, Int, Shaped
 
 from askwho import _validation as check
 from askwho._types import Order, Task
-from askwho.answers import Answers, Cell, column
-from askwho.data import Table, lists
+from askwho.core import Answers, Cell, Panel, Selection, column, in_order
+from askwho.data import lists, table_of
 from askwho.exceptions import InvalidInputError
-from askwho.panel import Panel
 from askwho.policy._seen import Judgement, Seen
-from askwho.selection import Selection, in_order
 
 _NEEDED = ("id", "order", "k", "fees", "expected_errors", "expected_error", "propensity", "propensities", "base_answer")
 
@@ -244,7 +242,7 @@ def read_decisions(table: Mapping[str, Any], *, panel: Panel, task: Task, classe
     absent = [name for name in needed if name not in table]
     if absent:
         raise InvalidInputError(f"`routes` must be what `askwho route` wrote, missing: {absent}.")
-    columns: Table = {name: column(table[name], name) for name in table}
+    columns = table_of(table, "routes")
     n, size = len(columns["k"]), len(panel)
     order = _indices(lists(columns["order"], "order"), panel.names, n)
     k = check.cardinalities(columns["k"], n, order.shape[1])
@@ -263,7 +261,8 @@ def read_decisions(table: Mapping[str, Any], *, panel: Panel, task: Task, classe
         given = ranked("scores")
         scores = np.full((n, size), given.min())
         np.put_along_axis(scores, order, given, axis=1)
-    said = columns["base_answer"] if any(entity.own for entity in panel.entities) else None
+    own = any(entity.own for entity in panel.entities)
+    said = column(columns["base_answer"], "base_answer") if own else None
     seen = Seen(
         np.zeros((n, 0), dtype=np.float32),
         Judgement(expected, panel.error_weights, scores),

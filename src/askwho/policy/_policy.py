@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike
 from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Task
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell, Entity, Panel, fees_table, in_order
 from askwho.data import Columns, FeatureEncoder, Table, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.learners import OwnBase
-from askwho.panel import Entity, Panel
 from askwho.policy._combiner import POSTERIOR, Combiner
 from askwho.policy._curve import Cardinality
 from askwho.policy._decision import Decisions, Outcome, checked_ids, heard_of, read_decisions
@@ -29,7 +28,6 @@ from askwho.policy._seen import FAR, Seen
 from askwho.policy._target import Target, checked_target
 from askwho.policy._turns import InTurn
 from askwho.policy._why import Past, Why, explain
-from askwho.selection import fees_table, in_order
 
 FEWEST_ROWS = 200
 """With fewer rows than this nobody's habits can be told from chance."""

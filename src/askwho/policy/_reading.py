@@ -7,10 +7,9 @@ import numpy as np
 from jaxtyping import Float
 
 from askwho import _validation as check
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell, Panel
 from askwho.data import Table, named, table_of
 from askwho.exceptions import InvalidInputError
-from askwho.panel import Panel
 from askwho.policy._decision import Decisions, checked_ids
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from jaxtyping import Bool, Float, Float32, Int, Shaped
 
 from askwho._splitmix import mixed, uniform
 from askwho._types import Order
-from askwho.answers import Answers, Cell
-from askwho.panel import Panel
+from askwho.core import Answers, Cell, Panel
 from askwho.policy._overlap import by_marginal_gain
 
 FAR = 1e9

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 
 from askwho._parts import State, part, pick
 from askwho._types import Task
-from askwho.panel import Panel
+from askwho.core import Panel
 from askwho.policy._outcomes import shown
 
 # Past queries kept to explain by: enough that some are near, few enough for a small artefact.

@@ -3,20 +3,30 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 
 from askwho._types import FloatTable, Order
-from askwho.aggregation import Combine
-from askwho.answers import Answers, Cell
-from askwho.beliefs import Asking, Beliefs, Case, in_turn
+from askwho.core import Answers, Cell, in_order
 from askwho.data import Log
 from askwho.exceptions import InvalidInputError
-from askwho.frontier import Frontier, area, stated_budgets
-from askwho.metrics import prefix_errors
-from askwho.policy import Cardinality, Combiner, Outcomes, Policy, Seen, mean_error
-from askwho.selection import in_order
+from askwho.metrics import Frontier, area, best_of_k, prefix_errors, stated_budgets
+from askwho.policy import (
+    Asking,
+    Beliefs,
+    Cardinality,
+    Case,
+    Combine,
+    Combiner,
+    Judgement,
+    Outcomes,
+    Policy,
+    Seen,
+    in_turn,
+    mean_error,
+)
 
 # Prices at which rankings are compared: the area under their hull moves little with more.
 _PRICES_TO_COMPARE = 9
@@ -137,6 +147,41 @@ class Replay:
             members, log.truth, combine=lambda each: self.combiner.prefixes(each, self.case, rule), error=error
         )
 
+    def best_of(self, order: Order) -> Float[np.ndarray, "n K"]:
+        """Return the least error among the first k, shape (n, K): it needs the truth."""
+        return best_of_k(in_order(self.log.errors, order))
+
+    def outside(self, order: Order) -> Int[np.ndarray, "n K"]:
+        """Return how many of the first k are experts, whom somebody must ask, shape (n, K)."""
+        return np.cumsum(self.log.panel.is_kind("expert")[order], axis=1)
+
+    def said(self, order: Order, k: Int[np.ndarray, " n"]) -> list[Any]:
+        """Return what the committee of the first k decides about each query; None where nobody gave an answer."""
+        assert self.log.answers is not None  # noqa: S101 - only answers are combined
+        members = self.combiner.committee(self.log.panel, order, self.seen, self.log.answers)
+        values, decided = self.combiner.prefixes(members, self.case).at(k)
+        return [value if known else None for value, known in zip(values.tolist(), decided.tolist(), strict=True)]
+
+    def answer(self, row: int, entity: int) -> Any:  # noqa: ANN401 - of any type
+        """Return what an entity said about a row; None where there is no usable answer."""
+        answers = self.log.answers
+        if answers is None or answers.states[row, entity] != Cell.ANSWERED:
+            return None
+        return answers.values[row, entity].item()
+
+    def as_in_training(self, mean_errors: Float[np.ndarray, " a"]) -> "Replay":
+        """Return the rows with the same errors expected of each entity whatever the query, who was asked voting.
+
+        Somebody who was not asked leaves a plain vote, instead of making it unknown.
+        """
+        log, shape = self.log, self.log.errors.shape
+        judged = Judgement(np.broadcast_to(mean_errors, shape), log.panel.error_weights, np.zeros(shape))
+        answers = log.answers
+        if answers is not None:
+            states = np.where(answers.states == Cell.NOT_ASKED, Cell.NO_ANSWER, answers.states).astype(np.int8)
+            answers = Answers(answers.values, states)
+        return Replay(replace(log, answers=answers), replace(self.seen, judged=judged), self.combiner)
+
     def area(self, width: int, rule: str | Combine | None = None) -> float:
         """Return the area under the hull of all fixed k at a handful of prices."""
         fees: list[float] = []
@@ -173,8 +218,7 @@ class Replay:
         self, order: Order, errors: Float[np.ndarray, "n K"], sizes: Int[np.ndarray, " n"]
     ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
         """Return what committees of these sizes got and were charged, each (n,); `errors` are of every size."""
-        last = sizes[:, None] - 1
-        return in_order(errors, last)[:, 0], in_order(self.paid(order), last)[:, 0]
+        return at_size(errors, sizes), at_size(self.paid(order), sizes)
 
     def outcomes(
         self,
@@ -212,6 +256,11 @@ class Replay:
         if self.combiner.beliefs is None or self.case is None or self.log.answers is None or self.log.truth is None:
             raise InvalidInputError("`log` must hold answers that are classes, and the policy beliefs, to ask in turn.")
         return self.combiner.beliefs, self.case, self.log.answers, self.log.truth
+
+
+def at_size(per_k: Shaped[np.ndarray, "n K"], sizes: Int[np.ndarray, " n"]) -> Shaped[np.ndarray, " n"]:
+    """Return each query's entry at its own size, shape (n,), out of a table with one column for each k."""
+    return in_order(per_k, sizes[:, None] - 1)[:, 0]
 
 
 def joined(policy: Policy, log: Log, seen: Seen) -> Log:

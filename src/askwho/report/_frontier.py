@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from askwho._types import Task
-from askwho.frontier import Frontier
+from askwho.evaluation import Frontier
 from askwho.report._drawing import Drawing
 from askwho.report._html import name_of
 from askwho.report._palette import LIGHT

@@ -5,10 +5,10 @@ import importlib.util
 import numpy as np
 from askwho.router import SurrogateCardinality, price_grid
 
+from askwho.core import each_fold, folds, in_order, rank
 from askwho.engine import Training
 from askwho.evaluation import Point
-from askwho.learners import CompSum, Scorer, each_fold, folds
-from askwho.selection import in_order, rank
+from askwho.learners import CompSum, Scorer
 from askwho_studies.logs._committees import SkippedError, committee_errors
 from askwho_studies.logs._split import Split
 

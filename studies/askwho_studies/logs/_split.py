@@ -11,10 +11,9 @@ import numpy as np
 import pyarrow.parquet as pa_parquet
 from jaxtyping import Float, Int
 
-from askwho.answers import Cell
+from askwho.core import Cell, folds
 from askwho.data import Columns, FeatureEncoder, Log, read_log
 from askwho.exceptions import InvalidInputError
-from askwho.learners import folds
 
 _NEARLY_ALL = 0.95
 # The JSON of this log says it in words only: its nulls are outputs without a letter, except this entity's.

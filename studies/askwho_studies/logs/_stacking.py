@@ -18,10 +18,9 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from askwho.answers import Cell
+from askwho.core import Cell, folds
 from askwho.data import Log
 from askwho.evaluation import Point
-from askwho.learners import folds
 from askwho_studies.logs._committees import SkippedError
 from askwho_studies.logs._split import Split
 

@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
 from askwho._types import FloatRanks
-from askwho.frontier import Frontier
-from askwho.selection import in_order, rank, select_top_k
+from askwho.core import in_order, rank, select_top_k
+from askwho.metrics import Frontier
 from askwho_studies.paper._baselines import agreement_stops, in_house_first, oracle_order
 from askwho_studies.paper._scored import LAMBDAS, Metric, Part, Rival, Scored
 

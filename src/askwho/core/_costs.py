@@ -7,10 +7,10 @@ from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._types import FloatTable
-from askwho.answers import Answers, Cell, Nulls, column, family, is_null, null_states
+from askwho.core._answers import Answers, Cell, Nulls, column, family, is_null, null_states
+from askwho.core._panel import Panel
+from askwho.core._selection import fees_table
 from askwho.exceptions import InvalidInputError
-from askwho.panel import Panel
-from askwho.selection import fees_table
 
 ErrorFunction = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """A task error ψ, elementwise: answers and truths of one shape in, errors of at least 0 out."""

@@ -12,8 +12,8 @@ from jaxtyping import Int, Shaped
 
 from askwho import _validation as check
 from askwho._types import States, Table
+from askwho.core._panel import Panel
 from askwho.exceptions import InvalidInputError
-from askwho.panel import Panel
 
 Nulls = Literal["not-asked", "no-answer"]
 
