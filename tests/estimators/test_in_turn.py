@@ -81,6 +81,9 @@ def test_it_asks_as_the_policy_does_step_by_step(of_three):
             before = table.get(f"answer_{name}", np.full(len(X), None, dtype=object))
             table[f"answer_{name}"] = np.where(step.members[:, j], said[name], before)
     assert 0 < step.outcome.paid.mean() < 3
+    for i, decision in enumerate(step):
+        assert set(decision.heard) == {name for name in "abc" if table[f"answer_{name}"][i] is not None}
+        assert decision.paid == len(decision.heard)
     predicted = of_three.predict(X, answers=said, target=aim, mode="sequential")
     np.testing.assert_array_equal(predicted, step.outcome.values)
 

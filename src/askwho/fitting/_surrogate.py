@@ -22,7 +22,7 @@ class SurrogateCardinality:
     """Settings of the paper's Algorithm 2; `fit` learns.
 
     Args:
-        fee_weights: λ, one or several; the router's own grid unless given. Only these can be decided at.
+        fee_weights: λ, one or several; the grid of `fit` unless given. Only these can be decided at.
         metric: d, what a committee's error is while k(x) is learned: a name in `AGGREGATIONS`, or `"best-of-k"`, which
             needs the truth. The committee that is deployed, unless given.
         fee_transform: ξ, a non-decreasing function of summed fees; the identity unless given.
