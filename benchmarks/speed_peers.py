@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from askwho.router import price_grid
 from measure import in_turn
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -22,6 +21,7 @@ from askwho.core import Selection, folds, rank
 from askwho.data import Log
 from askwho.evaluation import Point
 from askwho.learners import Forest, Learner, Neighbours, cross_fit
+from askwho.replay import price_grid
 from askwho_studies.logs import METHODS, Split
 from askwho_studies.logs._cascade import cascade, cascade_points, tuned_cascades, usable_votes
 from askwho_studies.logs._committees import routed

@@ -75,6 +75,11 @@ def test_a_base_is_kept_only_where_it_beats_a_constant():
     assert np.abs(numbers.answers - 3 * X[:, 1]).mean() < 0.5
 
 
+def test_free_answers_are_no_classes_to_learn():
+    free = np.array([f"x = {i // 2}" for i in range(60)])
+    assert own_base(X[:60], None, rng.permutation(free), folds(np.arange(60), 3), task="classification") is None
+
+
 def test_a_base_that_hardly_knows_more_than_a_constant_is_left_out():
     draw = np.random.default_rng(2)
     features = draw.uniform(-1, 1, (40_000, 1))

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from askwho.router import Router, SurrogateCardinality  # noqa: E402
 from askwho.routes import combine_routes, make_routes  # noqa: E402
 from torch import nn  # noqa: E402
 

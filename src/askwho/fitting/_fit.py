@@ -18,7 +18,7 @@ from askwho.fitting._committee import choose_committee, choose_overlap, learn_be
 from askwho.fitting._judge import learn_judge
 from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
 from askwho.learners import Trial, check_learner, own_base
-from askwho.policy import Combine, Combiner, Facts, Past, Policy, Seen, check_rule
+from askwho.policy import Combine, Combiner, Facts, Past, Policy, answers_of_all, check_rule
 from askwho.replay import Replay
 
 # What a fold must hold to teach anything.
@@ -132,8 +132,7 @@ def with_base(log: Log, trial: Trial) -> Log:
     names = ("base", "own-base", "askwho-base", "askwho-own-base", *more)
     name = next(name for name in names if name not in log.panel.names)
     panel = Panel((Entity(name, "base", own=True), *log.panel.entities))
-    own = Seen(np.zeros((len(log), 0), dtype=np.float32), None, None, trial.answers)  # pyright: ignore[reportArgumentType]
-    return log.behind(panel, own.answers(panel, log.answers))
+    return log.behind(panel, answers_of_all(panel, len(log), said=trial.answers, given=log.answers))
 
 
 def _base(

@@ -19,6 +19,8 @@ from askwho.learners._words import Words, words_of
 
 # Past this many classes a linear model of a million words costs more than it can tell.
 _MOST_TEXT_CLASSES = 5
+# Where more than this share of the rows has a truth of its own, as free answers have, there is no class to learn.
+_MOST_DIFFERENT = 0.5
 # A base must take so much of a constant's error away: one that hardly knows more would only stand in the way.
 _LEAST_GAIN = 0.03
 
@@ -100,7 +102,7 @@ def own_base(
     """
     if task == "regression":
         truth = truth.astype(np.float64)
-    elif min(len(np.unique(truth[seen])) for seen, _ in each_fold(fold)) < 2:
+    elif any(not 2 <= len(np.unique(truth[seen])) <= _MOST_DIFFERENT * len(seen) for seen, _ in each_fold(fold)):
         return None
     words: Any = None
     if texts is not None and task == "classification" and len(np.unique(truth)) <= _MOST_TEXT_CLASSES:

@@ -127,7 +127,7 @@ class CardinalityNetworks:
     fee_weights: Float[np.ndarray, " p"]
     networks: Scorer
 
-    def sizes(self, X: Float[np.ndarray, "n d"], fee_weights: Float[np.ndarray, " n"]) -> Int[np.ndarray, "n K"]:
+    def scores(self, X: Float[np.ndarray, "n d"], fee_weights: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n K"]:
         """Return the scores of every k at each query's own price, shape (n, K), higher is better."""
         rates, which = np.unique(fee_weights, return_inverse=True)
         near = np.isclose(self.fee_weights, rates[:, None], rtol=1e-6, atol=1e-12)
@@ -167,7 +167,7 @@ class Cardinality:
     def sizes(
         self,
         X: Float[np.ndarray, "n d"],
-        curve: Float[np.ndarray, "n K"],
+        curve: Float[np.ndarray, "n _"],
         paid: Float[np.ndarray, "n K"],
         fee_weights: Float[np.ndarray, " n"],
         most: Int[np.ndarray, " n"] | int,
@@ -176,7 +176,7 @@ class Cardinality:
 
         Args:
             X: shape (n, d).
-            curve: D_x(k), from `curve`.
+            curve: D_x(k), from `curve`; not looked at where there are networks.
             paid: S_k, the fees of the first k.
             fee_weights: λ of each query.
             most: the largest committee of each query.
@@ -184,7 +184,7 @@ class Cardinality:
         if self.networks is None:
             costs = curve + fee_weights[:, None] * paid[:, : curve.shape[1]]
         else:
-            costs = -self.networks.sizes(X, fee_weights)
+            costs = -self.networks.scores(X, fee_weights)
         beyond = np.arange(costs.shape[1]) >= np.reshape(most, (-1, 1))
         return np.where(beyond, np.inf, costs).argmin(axis=1) + 1
 

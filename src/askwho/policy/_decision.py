@@ -1,7 +1,7 @@
 """Decisions: whom to ask about each query, at what fee, with what probability, and what came of it."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -232,21 +232,21 @@ class Decisions:
         return json.dumps(self.to_columns(), ensure_ascii=False, default=str)
 
 
-def read_decisions(table: Mapping[str, Any], *, panel: Panel, task: Task, classes: int, priced: bool) -> Decisions:
+def read_decisions(routes: Any, *, panel: Panel, task: Task, classes: int, priced: bool) -> Decisions:  # noqa: ANN401
     """Return the decisions that `Decisions.to_columns` wrote, without what came of them.
 
     Args:
-        table: columns by name.
+        routes: the columns, as plain lists or in any form that `table_of` reads.
         panel: of the policy that made them.
         task: of that policy.
         classes: how many classes its own base knows; 0 where it has none, or no shares.
         priced: whether a price is baked into its ranking.
     """
     needed = [*_NEEDED, *(["scores"] if priced else []), *(["base_shares"] if classes else [])]
-    absent = [name for name in needed if name not in table]
+    columns = table_of(routes, "routes")
+    absent = [name for name in needed if name not in columns]
     if absent:
         raise InvalidInputError(f"`routes` must be what `askwho route` wrote, missing: {absent}.")
-    columns = table_of(table, "routes")
     n, size = len(columns["k"]), len(panel)
     order = _indices(lists(columns["order"], "order"), panel.names, n)
     k = check.cardinalities(columns["k"], n, order.shape[1])
@@ -265,8 +265,7 @@ def read_decisions(table: Mapping[str, Any], *, panel: Panel, task: Task, classe
         given = ranked("scores")
         scores = np.full((n, size), given.min())
         np.put_along_axis(scores, order, given, axis=1)
-    own = any(entity.own for entity in panel.entities)
-    said = column(columns["base_answer"], "base_answer") if own else None
+    said = column(columns["base_answer"], "base_answer") if any(entity.own for entity in panel.entities) else None
     seen = Seen(
         np.zeros((n, 0), dtype=np.float32),
         Judgement(expected, panel.error_weights, scores),

@@ -1,6 +1,8 @@
 """What is thought of everybody before asking: expected errors or scores, whom the log knows, what each charges."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -39,22 +41,24 @@ class Judge:
     coverage: Coverage | None = None
     overlap: Float[np.ndarray, "a a"] | None = None
 
-    @property
+    # Asked once: for one query it would take as long as a graph does to look a protocol's methods up.
+    @cached_property
     def priced(self) -> bool:
         """Whether a price is baked into the ranking: it answers for any k, and for no other fees."""
         return isinstance(self.learner, Scorer)
 
-    @property
+    @cached_property
     def by_errors_alone(self) -> bool:
         """Whether expected errors and fees rank, and nothing else."""
         return self.coverage is None and self.overlap is None and not self.priced
 
     def judge(self, X: Float[np.ndarray, "n d"]) -> Judgement:
         """Return what is thought of each entity: expected errors, and scores where a price is baked into them."""
-        if isinstance(self.learner, Scorer):
-            scores = self.learner.scores(X)[0]
+        learner: Any = self.learner
+        if self.priced:
+            scores = learner.scores(X)[0]
             return Judgement(self.calibration.apply(-scores), self.error_weights, scores)
-        expected = self.calibration.apply(check_said(self.learner.predict(X), (len(X), len(self.error_weights))))
+        expected = self.calibration.apply(check_said(learner.predict(X), (len(X), len(self.error_weights))))
         covered = None if self.coverage is None else self.coverage.of(X)
         return Judgement(expected, self.error_weights, overlap=self.overlap, covered=covered)
 

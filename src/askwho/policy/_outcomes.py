@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from scipy.optimize import isotonic_regression
 
 from askwho import _validation as check
@@ -208,9 +208,7 @@ def shown(error: float, task: Task) -> float:
     return float(np.sqrt(max(error, 0.0))) if task == "regression" else error
 
 
-def grouped(groups: np.ndarray | None) -> Int[np.ndarray, " n"] | None:
+def grouped(groups: Shaped[np.ndarray, " n"]) -> Int[np.ndarray, " n"] | None:
     """Return the group of each row as a number, shape (n,); None where every row is alone."""
-    if groups is None:
-        return None
     names, group = np.unique(groups, return_inverse=True)
     return None if len(names) == len(group) else group.reshape(-1).astype(np.intp)

@@ -23,7 +23,7 @@ from askwho.policy._explore import checked_share, explore_at_once, explore_in_tu
 from askwho.policy._judge import Judge
 from askwho.policy._outcomes import Outcomes, Setting, shown
 from askwho.policy._promises import find_setting
-from askwho.policy._reading import Came, answers_so_far, what_came
+from askwho.policy._reading import Came, answers_so_far, what_came, whole_info
 from askwho.policy._seen import FAR, Seen
 from askwho.policy._target import Target, checked_target
 from askwho.policy._turns import InTurn
@@ -162,7 +162,8 @@ class Policy:
         seen, ids = self._named(queries, ids)
         seen = self._today(seen, target, fees, available)
         rates = self._rates(seen, target, self.tried)
-        if len(seen) == 1 and available is None and target.k is None and not explore and self._plain:
+        plain = self._plain and seen.judged.scores is None
+        if plain and len(seen) == 1 and available is None and target.k is None and not explore:
             return self._decide_one(seen, float(rates[0]), ids)
         judged, width = seen.judged, self.cardinality.width
         costs, most = judged.costs(seen.fees, rates[:, None]), width
@@ -208,7 +209,7 @@ class Policy:
             decisions: from `decide`, or read back.
             answers: what came back: a table with the decisions' ids and the log's columns (or the entities' names), in
                 any order; or `Answers`, row by row.
-            info: shape (n, |A|), what came back with `Answers`; a table holds it in the log's columns.
+            info: what came back with `Answers`, of the same shape; a table holds it in the log's columns.
             by_position: whether a table without ids is matched row by row.
         """
         if self.columns.answers is None:
@@ -218,7 +219,7 @@ class Policy:
         if decisions.panel != self.panel:
             raise InvalidInputError(f"`decisions` must be of the panel {self.panel.names}: another policy made them.")
         came = (
-            Came(answers, info, decisions.seen.fees)
+            Came(answers, whole_info(self.panel, info, len(decisions)), decisions.seen.fees)
             if isinstance(answers, Answers)
             else what_came(self, decisions, table_of(answers, "answers"), by_position=by_position)
         )
@@ -271,7 +272,7 @@ class Policy:
             answers: what came back so far, row by row with the queries: `Answers`, or a table in the log's columns;
                 where it is None, the queries' own table holds them.
             target: any but `k`.
-            info: shape (n, |A|), what came back with `Answers`.
+            info: what came back with `Answers`, of the same shape.
             available: as in `decide`.
             fees: as in `decide`.
             explore: how often to ask somebody at random instead.
@@ -296,7 +297,8 @@ class Policy:
         assert case is not None  # noqa: S101 - there are beliefs
         there = seen.judged.covered
         if available is not None:
-            today = self._there(available, len(seen))
+            # Whoever cannot ask on decides by what was heard.
+            today = self._there(available, len(seen), somebody=False)
             there = today if there is None else there & today
         case = replace(case, there=there)
         entity, believed = self.turns.next(
@@ -371,11 +373,11 @@ class Policy:
         most = float(np.sort(self.judge.fees.usual)[-width:].sum()) if width else 0.0
         return find_setting(tried, target, task=self.task, most_fee=most)
 
-    def read(self, table: Mapping[str, Any]) -> Decisions:
-        """Return decisions of this policy that `Decisions.to_columns` wrote."""
+    def read(self, routes: Any) -> Decisions:  # noqa: ANN401 - a table in any form
+        """Return decisions of this policy that `Decisions.to_columns` wrote, whatever file or frame they were in."""
         known = None if self.base is None else self.base.classes
         classes = 0 if known is None else len(known)
-        return read_decisions(table, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
+        return read_decisions(routes, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
 
     def check_type(self, answers: Answers) -> None:
         """Raise where answers are of another type than those of the log, and so could never be right."""
@@ -498,7 +500,7 @@ class Policy:
             )
         return seen if fees is None else replace(seen, fees=fees_table(fees, self.panel, len(seen)))
 
-    def _there(self, available: Any, n: int) -> Bool[np.ndarray, "n a"]:  # noqa: ANN401
+    def _there(self, available: Any, n: int, *, somebody: bool = True) -> Bool[np.ndarray, "n a"]:  # noqa: ANN401
         """Who can be asked, shape (n, |A|), from names or masks; who answers without being asked always can."""
         if isinstance(available, str | Mapping) or (
             isinstance(available, Sequence) and all(isinstance(name, str) for name in available)
@@ -514,7 +516,7 @@ class Policy:
             check.same_shape(mask, "available", (len(self.panel),), "one for each entity of the panel")
             mask = np.broadcast_to(mask, (n, len(self.panel)))
         check.same_shape(mask, "available", (n, len(self.panel)), "one for each query and entity")
-        if not mask.any(axis=1).all():
+        if somebody and not mask.any(axis=1).all():
             raise InvalidInputError("`available` must be true for somebody: there is nobody to ask.")
         return mask
 

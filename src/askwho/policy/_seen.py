@@ -94,6 +94,16 @@ class Seen:
         """A number in [0, 1) for each query, shape (n,): see `coins_of`."""
         return coins_of(self.X)
 
+    def rows(self, chosen: Int[np.ndarray, " m"]) -> "Seen":
+        """Return some of the queries."""
+        return Seen(
+            self.X[chosen],
+            self.judged.rows(chosen),
+            self.fees[chosen],
+            None if self.said is None else self.said[chosen],
+            None if self.shares is None else self.shares[chosen],
+        )
+
     def with_scores(self, scores: Float[np.ndarray, "n a"]) -> "Seen":
         """Return the same queries, ranked by somebody else's scores, shape (n, |A|), higher asked earlier."""
         return replace(self, judged=replace(self.judged, scores=scores, overlap=None, covered=None))
@@ -105,30 +115,7 @@ class Seen:
             panel: who can be asked.
             given: of the whole panel, or of those alone who do not answer for themselves.
         """
-        n, size = len(self), len(panel)
-        if given is not None and not panel.own.any():
-            return given
-        whole = given is not None and given.values.shape[1] == size
-        inside = np.arange(size) if whole else np.flatnonzero(~panel.own)
-        columns: dict[int, np.ndarray] = {}
-        states = np.full((n, size), Cell.NOT_ASKED, dtype=np.int8)
-        if given is not None:
-            states[:, inside] = given.states
-            columns = {int(j): given.values[:, i] for i, j in enumerate(inside)}
-        for j in np.flatnonzero(panel.own):
-            entity = panel.entities[j]
-            states[:, j] = Cell.NO_ANSWER if entity.kind == "reject" else Cell.ANSWERED
-            columns[int(j)] = np.full(n, entity.label if entity.kind == "label" else 0.0)
-            if entity.kind == "base":
-                assert self.said is not None  # noqa: S101 - who has a base of its own hears it whenever it sees
-                columns[int(j)] = self.said
-        answered = (states == Cell.ANSWERED).any(axis=0)
-        kinds = [values.dtype for j, values in columns.items() if answered[j]]
-        values = np.zeros((n, size), dtype=np.result_type(*kinds) if kinds else np.float64)
-        for j, cells in columns.items():
-            if answered[j]:
-                values[:, j] = cells
-        return Answers(values, states)
+        return answers_of_all(panel, len(self), said=self.said, given=given)
 
 
 def coins_of(X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
@@ -141,3 +128,40 @@ def coins_of(X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
     bits = (X.astype(np.float32) + np.float32(0)).view(np.uint32).astype(np.uint64)
     factors = mixed(np.arange(1, X.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
     return uniform(mixed(bits @ factors))
+
+
+def answers_of_all(
+    panel: Panel, n: int, *, said: Shaped[np.ndarray, " n"] | None, given: Answers | None = None
+) -> Answers:
+    """Return what is known to be said about n queries, shape (n, |A|).
+
+    Args:
+        panel: who can be asked.
+        n: how many queries there are.
+        said: what our own base answers, shape (n,); None where there is none.
+        given: of the whole panel, or of those alone who do not answer for themselves.
+    """
+    size = len(panel)
+    if given is not None and not panel.own.any():
+        return given
+    whole = given is not None and given.values.shape[1] == size
+    inside = np.arange(size) if whole else np.flatnonzero(~panel.own)
+    columns: dict[int, np.ndarray] = {}
+    states = np.full((n, size), Cell.NOT_ASKED, dtype=np.int8)
+    if given is not None:
+        states[:, inside] = given.states
+        columns = {int(j): given.values[:, i] for i, j in enumerate(inside)}
+    for j in np.flatnonzero(panel.own):
+        entity = panel.entities[j]
+        states[:, j] = Cell.NO_ANSWER if entity.kind == "reject" else Cell.ANSWERED
+        columns[int(j)] = np.full(n, entity.label if entity.kind == "label" else 0.0)
+        if entity.kind == "base":
+            assert said is not None  # noqa: S101 - who has a base of its own hears it whenever it sees
+            columns[int(j)] = said
+    answered = (states == Cell.ANSWERED).any(axis=0)
+    kinds = [values.dtype for j, values in columns.items() if answered[j]]
+    values = np.zeros((n, size), dtype=np.result_type(*kinds) if kinds else np.float64)
+    for j, cells in columns.items():
+        if answered[j]:
+            values[:, j] = cells
+    return Answers(values, states)

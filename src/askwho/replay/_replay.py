@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
+from numpy.typing import ArrayLike
 
+from askwho import _validation as check
 from askwho._types import FloatTable, Order
 from askwho.core import Answers, Cell, in_order
 from askwho.data import Log
@@ -24,6 +26,7 @@ from askwho.policy import (
     Outcomes,
     Policy,
     Seen,
+    grouped,
     in_turn,
     mean_error,
 )
@@ -71,38 +74,35 @@ class Replay:
     case: Case | None = None
 
     @classmethod
-    def of(cls, policy: Policy, log: Log, *, scores: FloatTable | None = None) -> "Replay":
+    def of(cls, policy: Policy, log: Log, *, scores: ArrayLike | None = None) -> "Replay":
         """Return a log as a fitted policy sees it.
 
         Args:
             policy: fitted on other rows.
             log: of the entities that do not answer for themselves.
-            scores: shape (n, |A|), somebody else's, to rank by in place of the policy's.
+            scores: shape (n, |A|), somebody else's, to rank by in place of the policy's; of the whole panel, a base of
+                the policy's own among them.
         """
+        if policy.combiner.rule is not None and (log.answers is None or log.truth is None):
+            raise InvalidInputError("`log` must hold answers, as the policy's own did, got grades: nothing to combine.")
         seen = policy.see(log.known)
         if scores is not None:
-            seen = seen.with_scores(scores)
+            seen = seen.with_scores(checked_scores(scores, policy, len(seen)))
         whole = joined(policy, log, seen)
         case = None
         if whole.answers is not None:
             policy.check_type(whole.answers)
             case = policy.combiner.case(whole.answers, seen, whole.info)
+        if log.task != policy.task:
+            raise InvalidInputError(f"`log` must be one of {policy.task}, as the policy's own was, got {log.task}.")
         if case is not None:
             case = replace(case, there=seen.judged.covered)
         return cls(whole, seen, policy.combiner, case)
 
     def rows(self, chosen: Int[np.ndarray, " m"]) -> "Replay":
         """Return some of the rows."""
-        seen = self.seen
-        part = Seen(
-            seen.X[chosen],
-            seen.judged.rows(chosen),
-            seen.fees[chosen],
-            None if seen.said is None else seen.said[chosen],
-            None if seen.shares is None else seen.shares[chosen],
-        )
         case = None if self.case is None else self.case.rows(chosen)
-        return Replay(self.log.rows(chosen), part, self.combiner, case)
+        return Replay(self.log.rows(chosen), self.seen.rows(chosen), self.combiner, case)
 
     @property
     def asked(self) -> Bool[np.ndarray, "n a"]:
@@ -228,9 +228,7 @@ class Replay:
         sizes: Int[np.ndarray, "p n"],
     ) -> Outcomes:
         """Return outcomes with the groups and coins of these rows."""
-        names, group = np.unique(self.log.groups, return_inverse=True)
-        groups = None if len(names) == len(group) else group.reshape(-1).astype(np.intp)
-        return Outcomes(prices, got, paid, sizes, groups, self.seen.coins)
+        return Outcomes(prices, got, paid, sizes, grouped(self.log.groups), self.seen.coins)
 
     def in_turn(self, asking: Asking, price: float) -> Taken:
         """Return what asking in turn comes to at a price."""
@@ -261,6 +259,14 @@ class Replay:
 def at_size(per_k: Shaped[np.ndarray, "n K"], sizes: Int[np.ndarray, " n"]) -> Shaped[np.ndarray, " n"]:
     """Return each query's entry at its own size, shape (n,), out of a table with one column for each k."""
     return in_order(per_k, sizes[:, None] - 1)[:, 0]
+
+
+def checked_scores(scores: ArrayLike, policy: Policy, rows: int | None = None) -> FloatTable:
+    """Return somebody else's scores, shape (n, |A|), or say what is wrong with them; `rows` is None for any number."""
+    table = check.table(scores, "scores", entities=policy.panel.names)
+    if rows is not None:
+        check.same_shape(table, "scores", (rows, len(policy.panel)), "one row for each query of the log")
+    return table
 
 
 def joined(policy: Policy, log: Log, seen: Seen) -> Log:
