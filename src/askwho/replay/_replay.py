@@ -201,7 +201,7 @@ class Replay:
         return price_grid(self.log.panel.fees, self.seen.expected, count)
 
     def orders(self, prices: Sequence[float], width: int) -> list[Order]:
-        """Return the order at each price, shape (n, width); a ranking that no price moves is the same at all of them."""
+        """Return the order at each price, shape (n, width); all the same where no price moves a ranking."""
         distinct = prices if self.seen.judged.scores is None else prices[:1]
         orders = [self.order(float(price), width) for price in distinct]
         return orders if len(orders) == len(prices) else orders * len(prices)
