@@ -27,7 +27,7 @@ NEVER = 1e3
 @part("basis")
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """Lines and bent lines in random directions through the summary of a state.
+    """The summary of a state, standardised, and random ReLU features of it (Rahimi and Recht 2008).
 
     Args:
         centre: shape (f,).
@@ -114,7 +114,7 @@ class Asking:
         free_start: bool,
         random_state: int = 0,
     ) -> "Asking":
-        """Return the rule learned by backward regression.
+        """Return the rule learned by backward regression: least-squares Monte Carlo (Longstaff and Schwartz 2001).
 
         For every number of questions from the last to the first: states are drawn as some policy might reach them, each
         entity not yet asked is heard, and what follows (stop, or go on as already learned) is regressed on the state

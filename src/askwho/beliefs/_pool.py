@@ -202,7 +202,7 @@ class Pool:
 
 
 def random_masks(asked: Bool[np.ndarray, "n a"], *, random_state: int) -> list[Bool[np.ndarray, "n a"]]:
-    """Return sets of members to learn from: some of all sizes at random, and everybody."""
+    """Return sets of members to learn from, each of shape (n, |A|): some of all sizes at random, and everybody."""
     rng = np.random.default_rng(random_state)
     n, size = asked.shape
     masks = [asked]

@@ -119,8 +119,12 @@ class Decisions:
             verdict=_plain(self.outcome.values[[i]])[0] if known else None,
             probability=sure if known and not np.isnan(sure) else None,
             paid=float(self.outcome.paid[i]),
-            heard=tuple(self.panel.names[j] for j in self.order[i] if self.outcome.heard[i, j])
-            or tuple(self.panel.names[j] for j in np.flatnonzero(self.outcome.heard[i])),
+            # The order of a step holds the next alone: those heard before it follow, in the panel's order.
+            heard=tuple(
+                self.panel.names[j]
+                for j in dict.fromkeys([*self.order[i].tolist(), *range(len(self.panel))])
+                if self.outcome.heard[i, j]
+            ),
             ask_next=self.ask_next(i),
         )
 
