@@ -10,13 +10,19 @@ from askwho import _validation as check
 from askwho._parts import part
 from askwho.beliefs._pool import Case, Pool, State
 
+# Nobody is asked a seventh, by hand: each question more is one more round of regressions, on ever fewer rows.
 _DEPTH = 6
+# Random features beside the plain ones, by hand: more follow what asking is worth more closely, and take longer.
 _DIRECTIONS = 128
+# In so many orders of asking each row is met at each depth, by hand: with more the regressions vary less.
 _REPEATS = 3
+# Ridge a row, by hand: more of it draws what asking gains towards nothing, and so towards asking less.
 _RIDGE = 0.1
 # Panels up to this size are asked whole; of larger ones those are kept who are worth their fee in some committee.
 _SMALL_PANEL = 6
+# Members of the committees that are grown to find those, by hand: whoever only helps a larger one is left out.
 _GREEDY_DEPTH = 5
+# A member must lower the loss by this beyond its fee, by hand: else free ones come in by rounding alone.
 _LEAST_GAIN = 1e-4
 # The arrays of a basis and their shapes, in the order of its fields.
 _BASIS = {"centre": "f", "scale": "f", "directions": "f d", "offsets": "d"}
@@ -83,7 +89,8 @@ class Basis:
 class Asking:
     """Whom to ask next, or nobody: the change in cost that asking brings, at every price.
 
-    Cascades and k(x) are special cases: a rule that looks at agreement alone, and one that looks at nothing heard.
+    An optimal stopping rule, one of many actions a step. Cascades and k(x) are special cases: a rule that looks at
+    agreement alone, and one that looks at nothing heard.
 
     Args:
         entities: shape (e,), who is worth asking at some price, as indices into the panel.
@@ -358,9 +365,9 @@ def worth_asking(
 ) -> Int[np.ndarray, " e"]:
     """Return who is worth asking at some price, shape (e,): members of committees grown by marginal gain.
 
-    A member is added where it lowers the committee's error by more than its fee is worth, so that one who repeats
-    another is left out. Where the log has no answer of a member its committee does without: who knows what others were
-    not asked about is worth asking too.
+    Greedy forward selection, at every other price. A member is added where it lowers the committee's error by more than
+    its fee is worth, so that one who repeats another is left out. Where the log has no answer of a member its committee
+    does without: who knows what others were not asked about is worth asking too.
     """
     silent = (case.codes < 0).all(axis=0)
     candidates = np.flatnonzero(~silent)

@@ -173,6 +173,7 @@ def null_states(nulls: Nulls | Mapping[str, Nulls], names: Sequence[str]) -> lis
     return [Cell.NO_ANSWER if words.get(name) == "no-answer" else Cell.NOT_ASKED for name in names]
 
 
+# By NumPy's kind of a type: answers of one family can be equal, of two they never are.
 _FAMILIES = {
     "b": "numbers",
     "i": "numbers",

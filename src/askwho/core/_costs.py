@@ -45,6 +45,7 @@ ERRORS: Mapping[str, ErrorFunction] = {
 }
 """The task errors by name."""
 
+# Errors that subtract: answers and truths must be numbers, which is said before NumPy fails on them.
 _OF_NUMBERS = (absolute, squared, smooth_l1)
 
 

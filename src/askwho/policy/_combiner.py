@@ -179,8 +179,8 @@ def naive_bayes(
 ) -> tuple[Shaped[np.ndarray, "n K"], Float[np.ndarray, "n K"]]:
     """Return each member's answer and its probability by naive Bayes, each of shape (n, K).
 
-    Members are right by their expected errors, and wrong with any other answer alike; answers that nobody gave share
-    what is left. Equal answers have equal probabilities; that of who was not heard is 0.
+    Members are right by their expected errors, and wrong with any other answer alike (Nitzan and Paroush 1982); answers
+    that nobody gave share what is left. Equal answers have equal probabilities; that of who was not heard is 0.
     """
     spoke = committee.voted & heard
     weights = np.where(spoke, log_odds_weights(committee, n_classes=n_classes), 0.0)

@@ -15,6 +15,7 @@ from askwho.data import Table, id_texts, lists
 from askwho.exceptions import InvalidInputError
 from askwho.policy._seen import Judgement, Seen
 
+# The columns without which decisions cannot be combined, or told from another policy's.
 _NEEDED = ("id", "order", "k", "fees", "expected_errors", "expected_error", "propensity", "propensities", "base_answer")
 
 

@@ -31,10 +31,12 @@ from askwho.policy._why import Past, Why, explain
 
 FEWEST_ROWS = 200
 """With fewer rows than this nobody's habits can be told from chance."""
+# Said in two places, where a step and where a setting is asked for.
 _NO_TURNS = (
     "This policy cannot ask in turn: it was fitted without answers that are classes, on fewer than "
     f"{FEWEST_ROWS} rows, or with another committee than {POSTERIOR!r}."
 )
+# Why a target that was tried at some fees cannot be met at others; it says what can be had instead.
 _OTHER_FEES = (
     "`budget` and `max_error` were validated at the fitted fees with everybody there: "
     "pass `fee_weight` with other fees or fewer entities."
