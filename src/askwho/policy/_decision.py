@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from askwho._types import Order, Task
 from askwho.core import Answers, Cell, Panel, Selection, column, in_order
 from askwho.data import lists, table_of
 from askwho.exceptions import InvalidInputError
+from askwho.policy._ids import checked_ids
 from askwho.policy._seen import Judgement, Seen
 
 _NEEDED = ("id", "order", "k", "fees", "expected_errors", "expected_error", "propensity", "propensities", "base_answer")
@@ -275,17 +277,16 @@ def read_decisions(table: Mapping[str, Any], *, panel: Panel, task: Task, classe
     return Decisions(panel, ids, task, seen, order, k, error, chance, ranked("propensities"))
 
 
-def checked_ids(given: Any, n: int, name: str = "id") -> Shaped[np.ndarray, " n"]:  # noqa: ANN401 - any column
-    """Return ids as text, one a query, each its own; or say what is wrong with them."""
-    values = given.tolist() if isinstance(given, np.ndarray) else list(given)
-    ids = np.array([str(value) for value in values], dtype=object)
-    if len(ids) != n:
-        raise InvalidInputError(f"`{name}` must be one for each of the {n} queries, got {len(ids)}.")
-    if any(check.missing(value) or value == "" for value in values):
-        raise InvalidInputError(f"`{name}` must not be empty: something must name each query.")
-    if len(set(ids.tolist())) < n:
-        raise InvalidInputError(f"`{name}` must name each query once, got one of them twice.")
-    return ids
+@lru_cache(maxsize=256)
+def certain(k: int, width: int) -> tuple[Int[np.ndarray, " 1"], Float[np.ndarray, " 1"], Float[np.ndarray, "1 K"]]:
+    """Return k, its propensity and the propensities of one query that does not explore, (1,), (1,) and (1, width).
+
+    They are the same for all such queries: made once, and to be read only.
+    """
+    found = np.array([k]), np.ones(1), (np.arange(width) < k).astype(np.float64)[None]
+    for each in found:
+        each.setflags(write=False)
+    return found
 
 
 def heard_of(answers: Answers, members: Bool[np.ndarray, "n a"]) -> Answers:

@@ -1,9 +1,10 @@
 """What is seen of queries before anybody is asked: computed once, and passed on."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int, Shaped
+from jaxtyping import Bool, Float, Float32, Int, Shaped, UInt64
 
 from askwho._splitmix import mixed, uniform
 from askwho._types import Order
@@ -149,5 +150,12 @@ def coins_of(X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
     """
     # Adding zero turns -0.0 into 0.0: equal features must have equal bits.
     bits = (X.astype(np.float32) + np.float32(0)).view(np.uint32).astype(np.uint64)
-    factors = mixed(np.arange(1, X.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
-    return uniform(mixed(bits @ factors))
+    return uniform(mixed(bits @ _factors(X.shape[1])))
+
+
+@lru_cache(maxsize=64)
+def _factors(d: int) -> UInt64[np.ndarray, " d"]:
+    """What each feature's bits are multiplied with, made once: for one query it takes as long as all the rest."""
+    factors = mixed(np.arange(1, d + 1, dtype=np.uint64)) | np.uint64(1)
+    factors.setflags(write=False)
+    return factors
