@@ -116,29 +116,32 @@ class Seen:
             panel: who can be asked.
             given: of the whole panel, or of those alone who do not answer for themselves.
         """
-        n, size = len(self), len(panel)
-        if given is not None and not panel.own.any():
+        n, own = len(self), panel.own
+        if given is not None and not own.any():
             return given
-        whole = given is not None and given.values.shape[1] == size
-        inside = np.arange(size) if whole else np.flatnonzero(~panel.own)
+        states = np.full((n, len(panel)), Cell.NOT_ASKED, dtype=np.int8)
         columns: dict[int, np.ndarray] = {}
-        states = np.full((n, size), Cell.NOT_ASKED, dtype=np.int8)
-        if given is not None:
-            states[:, inside] = given.states
-            columns = {int(j): given.values[:, i] for i, j in enumerate(inside)}
-        for j in np.flatnonzero(panel.own):
+        for j in np.flatnonzero(own).tolist():
             entity = panel.entities[j]
             states[:, j] = Cell.NO_ANSWER if entity.kind == "reject" else Cell.ANSWERED
-            columns[int(j)] = np.full(n, entity.label if entity.kind == "label" else 0.0)
-            if entity.kind == "base":
+            if entity.kind == "label":
+                columns[j] = np.full(n, entity.label)
+            elif entity.kind == "base":
                 assert self.said is not None  # noqa: S101 - who has a base of its own hears it whenever it sees
-                columns[int(j)] = self.said
-        answered = (states == Cell.ANSWERED).any(axis=0)
-        kinds = [values.dtype for j, values in columns.items() if answered[j]]
-        values = np.zeros((n, size), dtype=np.result_type(*kinds) if kinds else np.float64)
+                columns[j] = self.said
+        kinds, heard = [cells.dtype for cells in columns.values()], None
+        if given is not None:
+            others = ~own if given.values.shape[1] == len(panel) else slice(None)
+            states[:, ~own] = given.states[:, others]
+            # Where nobody else answered, whatever type the cells have is not that of an answer.
+            if (given.states[:, others] == Cell.ANSWERED).any():
+                heard = given.values[:, others]
+                kinds.append(heard.dtype)
+        values = np.zeros((n, len(panel)), dtype=np.result_type(*kinds) if kinds else np.float64)
+        if heard is not None:
+            values[:, ~own] = heard
         for j, cells in columns.items():
-            if answered[j]:
-                values[:, j] = cells
+            values[:, j] = cells
         return Answers(values, states)
 
 
