@@ -1,5 +1,6 @@
-"""Settings for the whole suite: hypothesis deterministic and without a clock, torch on one thread."""
+"""Settings for the whole suite, and the policy that many tests ask; hypothesis is deterministic and without a clock."""
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -14,3 +15,29 @@ except ImportError:
     pass
 else:
     torch.set_num_threads(1)
+
+
+# The package is imported within, so that whoever wraps its functions in type checks can do so first.
+@pytest.fixture(scope="session")
+def log():
+    """Past answers: two regions, an expert for each, a dear one for both, and noise."""
+    from askwho.data import read_log  # noqa: PLC0415
+    from tests import synthetic  # noqa: PLC0415
+
+    return read_log(synthetic.classification(900), synthetic.COLUMNS)
+
+
+@pytest.fixture(scope="session")
+def policy(log):
+    """What that log teaches; frozen, and so shared by all tests."""
+    from askwho.fitting import fit  # noqa: PLC0415
+
+    return fit(log, learner="linear", base="none", cv=3)
+
+
+@pytest.fixture(scope="session")
+def new():
+    """New queries, with what everybody would say."""
+    from tests import synthetic  # noqa: PLC0415
+
+    return synthetic.classification(400, seed=1)

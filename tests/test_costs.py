@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askwho import (
+from askwho import Answers, Entity, Panel
+from askwho.core import (
     ERRORS,
-    Answers,
     Cell,
-    Entity,
-    Panel,
     augmented_costs,
+    error_function,
     errors_from_grades,
     multi_task_errors,
+    squared,
     task_errors,
+    zero_one,
 )
-from askwho.core import error_function, squared, zero_one
 
 PANEL = Panel.two_stage(["a"])
 THREE = Panel.two_stage(["a", "b"])

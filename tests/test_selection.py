@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from askwho import Panel, rank, select_adaptive, select_top_k
+from askwho import Panel
+from askwho.core import rank, select_adaptive, select_top_k
 
 # Small whole numbers make ties common; the others make them rare.
 tied = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=9), elements=st.integers(-2, 2))
@@ -77,16 +78,12 @@ def test_fees_may_differ_by_query():
     assert selection.fee.tolist() == [3.0, 7.0]
 
 
-def test_explanations_name_the_chosen_then_the_others_with_running_fees():
+def test_a_selection_names_whom_to_ask_best_first():
     panel = Panel.two_stage({"a": 0.5, "b": 2.0})
     selection = select_top_k([[0.0, 0.0, 0.0], [0.1, 0.9, 0.3]], 2, panel=panel)
-    why = selection.explain(1)
-    assert [choice.name for choice in why.chosen] == ["a", "b"]
-    assert [choice.name for choice in why.others] == ["base"]
-    assert [choice.rank for choice in why.chosen + why.others] == [1, 2, 3]
-    assert why.fee == 2.5
-    assert selection.explain(-1) == why
-    assert selection.names(1) == ("a", "b")
+    assert selection.names(1) == selection.names(-1) == ("a", "b")
+    assert selection.names(0) == ("base", "a")
+    assert selection.fee[1] == 2.5
 
 
 def test_frames_have_one_row_for_each_entity_asked():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from askwho import Answers, Panel, select_top_k
+from askwho import Answers, Panel
 from askwho.aggregation import (
     AGGREGATIONS,
     Committee,
@@ -23,6 +23,7 @@ from askwho.aggregation import (
     weighted_mean,
     weighted_vote,
 )
+from askwho.core import select_top_k
 from tests import oracles
 
 

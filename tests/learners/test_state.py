@@ -143,35 +143,40 @@ def base_of(name, truth, texts=None):
 @pytest.mark.parametrize("name", BASES)
 def test_a_base_of_classes_answers_as_before_it_was_written(name, truth):
     base = base_of(name, TRUTHS[truth])
+    answers, shares = base.say(NEW, None)
+    sure = np.diff(np.sort(shares, axis=1)[:, -2:], axis=1)[:, 0] > GAP
+    assert sure.mean() > 0.9
     for read in copies(base):
-        (said, shares), (read_said, read_shares) = base.say(NEW, None), read.say(NEW, None)
-        np.testing.assert_allclose(read_shares, shares, atol=1e-6)
-        sure = np.diff(np.sort(shares, axis=1)[:, -2:], axis=1)[:, 0] > GAP
-        assert sure.mean() > 0.9
-        np.testing.assert_array_equal(read_said[sure], said[sure])
-        assert read_said.dtype == TRUTHS[truth].dtype
+        said, thought = read.say(NEW, None)
+        np.testing.assert_allclose(thought, shares, atol=1e-6)
+        np.testing.assert_array_equal(said[sure], answers[sure])
+        assert said.dtype == TRUTHS[truth].dtype
         np.testing.assert_array_equal(read.classes, base.classes)
-        np.testing.assert_array_equal(read.model.predict(NEW)[sure], base.model.predict(NEW)[sure])
 
 
 @pytest.mark.parametrize("name", ["ridge", "forest-regressor"])
 def test_a_base_of_numbers_answers_as_before_it_was_written(name):
     base = base_of(name, (3 * X[:, 1] + X[:, 0]).astype(np.float64))
+    answers, shares = base.say(NEW, None)
+    assert shares is None
     for read in copies(base):
-        np.testing.assert_allclose(read.say(NEW, None)[0], base.say(NEW, None)[0], atol=GAP)
-        assert read.say(NEW, None)[1] is read.classes is None
+        said, thought = read.say(NEW, None)
+        np.testing.assert_allclose(said, answers, atol=GAP)
+        assert thought is None
+        assert read.classes is None
 
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_base_of_texts_answers_as_before_it_was_written(classes):
-    truth = np.array(["cat", "dog", "owl"])[rng.integers(0, classes, 400)]
+    truth = np.array(["cat", "dog", "owl"])[rng.integers(0, classes, 120)]
     said = [f"the {word} of row {i}" if i % 5 else f"row {i}" for i, word in enumerate(truth)]
     base = base_of("words", truth, said)
     answers, shares = base.say(X, said)
     assert (answers == truth).mean() > 0.9
     for read in copies(base):
-        np.testing.assert_array_equal(read.say(X, said)[0], answers)
-        np.testing.assert_allclose(read.say(X, said)[1], shares, atol=1e-6)
+        again, thought = read.say(X, said)
+        np.testing.assert_array_equal(again, answers)
+        np.testing.assert_allclose(thought, shares, atol=1e-6)
 
 
 def test_the_base_that_won_travels():

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from askwho.router import SurrogateCardinality
 
 from askwho import InvalidInputError, Panel
 from askwho.engine import Training
+from askwho.fitting import SurrogateCardinality
 from askwho.learners import CompSum
 
 

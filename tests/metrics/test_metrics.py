@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from askwho import Answers, Panel, augmented_costs, cardinality_losses, select_adaptive, select_top_k, task_errors
+from askwho import Answers, Panel
 from askwho import metrics as m
 from askwho.aggregation import Committee, prefixwise
-from askwho.core import zero_one
+from askwho.core import augmented_costs, cardinality_losses, select_adaptive, select_top_k, task_errors, zero_one
 from tests import oracles
 
 rng = np.random.default_rng(0)

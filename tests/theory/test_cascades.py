@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askwho import Answers, Panel, select_top_k
+from askwho import Answers, Panel
+from askwho.core import select_top_k
 from askwho.theory import Cascade, cascade_scores
 
 

@@ -210,7 +210,13 @@ class Beliefs:
     def from_state(cls, state: State) -> "Beliefs":
         """Return the beliefs that `to_state` wrote."""
         classes, truths = (array_of_classes(state.plain[name]) for name in ("classes", "truths"))
-        return cls(classes, truths, state.arrays["share"], state.read("evidence"), state.read("pool"))
+        (share,) = state.pick(share=str(len(classes)))
+        evidence, pool = state.need("evidence"), state.need("pool")
+        check.same_shape(pool.members, "members", evidence.bias.shape, "one for each entity")
+        habits = evidence.by_class.shape[1]
+        if len(classes) and (habits != len(classes) or not np.isin(truths, classes).all()):
+            raise InvalidInputError(f"`classes` must hold the truths, with habits of each, got {len(classes)} of them.")
+        return cls(classes, truths, share, evidence, pool)
 
 
 def _codes(answers: Answers, spoke: Bool[np.ndarray, "n a"], classes: np.ndarray) -> Int[np.ndarray, "n a"]:

@@ -113,11 +113,12 @@ def words(given: str | None) -> list[str]:
     return [] if given is None else [word.strip() for word in given.split(",") if word.strip()]
 
 
-def print_version(value: bool) -> None:  # noqa: FBT001 - typer's own way
-    """Print the version and leave."""
+def print_version(value: bool) -> bool:  # noqa: FBT001 - typer's own way
+    """Print the version and leave, where that is asked for; return whether it is."""
     if value:
         typer.echo(f"askwho {version('askwho')}")
         raise typer.Exit
+    return value
 
 
 def _pair(part: str, name: str) -> tuple[str, str]:

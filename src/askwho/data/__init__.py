@@ -5,6 +5,7 @@ from askwho.data._check import Description, Problem, describe
 from askwho.data._columns import Columns, Resolved, named, resolve
 from askwho.data._encoder import FeatureEncoder
 from askwho.data._encoding import EncoderLike, TextEncoding, TextFunction
+from askwho.data._ids import id_texts
 from askwho.data._log import Log, read_log, read_logs
 from askwho.data._sentences import SentenceEncoder
 from askwho.data._tables import Table, lists, read_batches, read_table, table_of
@@ -27,6 +28,7 @@ __all__ = [
     "TextFunction",
     "describe",
     "fingerprints",
+    "id_texts",
     "lists",
     "named",
     "read_batches",

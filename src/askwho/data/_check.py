@@ -56,7 +56,7 @@ def describe(source: Any, columns: Columns) -> Description:  # noqa: ANN401 - as
         # It is looked through more than once, and a reader of record batches can be read but once.
         source = read_table(source)
     seen: _Seen | None = None
-    for table in _tables(source):
+    for table in _tables(source, columns.texts):
         if seen is None:
             try:
                 found = resolve(columns, list(table))
@@ -85,9 +85,9 @@ def describe(source: Any, columns: Columns) -> Description:  # noqa: ANN401 - as
     return Description(seen.rows, summary, entities, problems)
 
 
-def _tables(source: str | Path | Table) -> Iterator[Table]:
+def _tables(source: str | Path | Table, texts: tuple[str, ...] = ()) -> Iterator[Table]:
     if isinstance(source, str | Path):
-        yield from read_batches(Path(source))
+        yield from read_batches(Path(source), texts=texts)
     else:
         yield source
 

@@ -62,6 +62,11 @@ class Columns:
         if self.features is None and self.text is None:
             raise InvalidInputError("`features` or `text` must be given: a decision needs something known beforehand.")
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns that are texts even where a file without types makes numbers of them: 007 is a name."""
+        return () if self.id is None else (self.id,)
+
     def to_json(self) -> dict[str, Any]:
         """Return the plain form that `from_json` reads."""
         plain = asdict(self)

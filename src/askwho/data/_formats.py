@@ -5,7 +5,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,17 +71,17 @@ def holds_json(path: Path) -> bool:
     return _FORMATS.get(_ending(path)) == _JSON
 
 
-def read_file(path: Path, name: str) -> pa.Table:
+def read_file(path: Path, name: str, texts: Collection[str]) -> pa.Table:
     """Return the table in a file of any other format."""
     kind = _format(path, name)
     if kind == _PARQUET:
         return pa_parquet.read_table(path)
     if kind == _CSV:
-        return pa_csv.read_csv(path, **_csv_options(path))
+        return pa_csv.read_csv(path, **_csv_options(path, texts))
     return pa.concat_tables(_arrow(path))
 
 
-def pieces(path: Path, rows: int, name: str) -> Iterator[pa.Table]:
+def pieces(path: Path, rows: int, name: str, texts: Collection[str]) -> Iterator[pa.Table]:
     """Yield the table in a file of any other format, in pieces of any size, all of one schema."""
     kind = _format(path, name)
     if kind == _PARQUET:
@@ -89,13 +89,13 @@ def pieces(path: Path, rows: int, name: str) -> Iterator[pa.Table]:
             yield from (pa.Table.from_batches([batch]) for batch in file.iter_batches(rows))
     elif kind == _CSV:
         blocks = pa_csv.ReadOptions(block_size=_BLOCK)
-        with pa_csv.open_csv(path, read_options=blocks, **_csv_options(path)) as reader:
+        with pa_csv.open_csv(path, read_options=blocks, **_csv_options(path, texts)) as reader:
             yield from (pa.Table.from_batches([batch]) for batch in reader)
     else:
         yield from _arrow(path)
 
 
-def _csv_options(path: Path) -> dict[str, Any]:
+def _csv_options(path: Path, texts: Collection[str]) -> dict[str, Any]:
     """How a CSV file is written: many programs, and many countries, part cells by semicolons or tabs."""
     with pa.input_stream(str(path)) as stream:
         head = stream.read(_HEAD)
@@ -108,7 +108,11 @@ def _csv_options(path: Path) -> dict[str, Any]:
         "parse_options": pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         # An empty cell is a null, also in a column of text; only a quoted "" is the empty text.
         "convert_options": pa_csv.ConvertOptions(
-            strings_can_be_null=True, quoted_strings_can_be_null=False, decimal_point="," if decimals else "."
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            decimal_point="," if decimals else ".",
+            # A name such as 007 is no number, whatever it looks like.
+            column_types=dict.fromkeys(texts, pa.string()),
         ),
     }
 

@@ -102,7 +102,7 @@ def read_log(source: Any, columns: Columns, *, base: str | None = None) -> Log: 
         columns: which column is what.
         base: the entity that is the base predictor, if one is.
     """
-    (log,) = whole_log([log_of(read_table(source), columns, base=base)])
+    (log,) = whole_log([log_of(read_table(source, texts=columns.texts), columns, base=base)])
     return log
 
 
@@ -122,7 +122,8 @@ def read_logs(
         raise InvalidInputError("`task` must be said of a log in batches, got 'auto': a few rows cannot tell.")
     start = itertools.count(step=rows)
     return whole_log(
-        log_of(table, columns, base=base, first=next(start), usual=usual) for table in read_batches(path, rows=rows)
+        log_of(table, columns, base=base, first=next(start), usual=usual)
+        for table in read_batches(path, rows=rows, texts=columns.texts)
     )
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import itertools
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ Table = dict[str, np.ndarray]
 """Columns by name, all of one length: of shape (n,), or (n, d) where cells are lists of d numbers."""
 
 
-def table_of(source: Any, name: str = "queries") -> Table:  # noqa: ANN401 - whatever holds queries
+def table_of(source: Any, name: str = "queries", *, texts: Collection[str] = ()) -> Table:  # noqa: ANN401
     """Return the columns of queries, however they come.
 
     A dict of columns; a dict of single values, which is one query; a list of dicts, where a key that is missing is an
@@ -32,6 +32,7 @@ def table_of(source: Any, name: str = "queries") -> Table:  # noqa: ANN401 - wha
     Args:
         source: the queries.
         name: what a message calls them.
+        texts: columns of a CSV file that are texts even where they look like numbers, such as ids.
 
     >>> table_of({"x": 0.5, "prompt": "Why?"})
     {'x': array([0.5]), 'prompt': array(['Why?'], dtype=object)}
@@ -43,7 +44,7 @@ def table_of(source: Any, name: str = "queries") -> Table:  # noqa: ANN401 - wha
     if isinstance(source, Mapping):
         return _of_mapping(source, name)
     if isinstance(source, str | Path):
-        return _of_file(Path(source), name)
+        return _of_file(Path(source), name, texts)
     if isinstance(source, list | tuple):
         return _of_rows(source, name)
     if hasattr(source, "collect") and hasattr(source, "collect_schema"):
@@ -61,12 +62,18 @@ def table_of(source: Any, name: str = "queries") -> Table:  # noqa: ANN401 - wha
     )
 
 
-def read_table(source: Any) -> Table:  # noqa: ANN401 - as in table_of
+def read_table(source: Any, *, texts: Collection[str] = ()) -> Table:  # noqa: ANN401 - as in table_of
     """Return the columns of a log, each of shape (rows,) or (rows, numbers): `table_of` under the log's name."""
-    return table_of(source, "log")
+    return table_of(source, "log", texts=texts)
 
 
-def read_batches(source: Any, *, rows: int | None = None, name: str = "log") -> Iterator[Table]:  # noqa: ANN401
+def read_batches(
+    source: Any,  # noqa: ANN401 - as in table_of
+    *,
+    rows: int | None = None,
+    name: str = "log",
+    texts: Collection[str] = (),
+) -> Iterator[Table]:
     """Yield the columns of a table a batch at a time, each of shape (rows,) or (rows, numbers).
 
     A file or a reader of record batches is never in memory as a whole. All batches but the last have `rows` rows.
@@ -78,13 +85,13 @@ def read_batches(source: Any, *, rows: int | None = None, name: str = "log") -> 
             if holds_json(path):
                 yield from _of_many_rows(json_rows(path, name), rows, name)
             else:
-                yield from (_of_arrow(part, name) for part in _even(pieces(path, rows, name), rows))
+                yield from (_of_arrow(part, name) for part in _even(pieces(path, rows, name, texts), rows))
     elif isinstance(source, pa.RecordBatchReader):
         with _receiving(source, name):
             parts = (pa.Table.from_batches([batch]) for batch in source)
             yield from (_of_arrow(part, name) for part in _even(parts, rows))
     else:
-        table = table_of(source, name)
+        table = table_of(source, name, texts=texts)
         for start in range(0, len(next(iter(table.values()))), rows):
             yield {column: values[start : start + rows] for column, values in table.items()}
 
@@ -100,11 +107,11 @@ def lists(values: np.ndarray, name: str) -> list[list[Any]]:
     return found
 
 
-def _of_file(path: Path, name: str) -> Table:
+def _of_file(path: Path, name: str, texts: Collection[str]) -> Table:
     with reading(path, name):
         if holds_json(path):
             return _of_rows(list(json_rows(path, name)), name)
-        return _of_arrow(read_file(path, name), name)
+        return _of_arrow(read_file(path, name, texts), name)
 
 
 def _is_plain(source: dict[Any, Any]) -> bool:

@@ -10,7 +10,7 @@ from askwho.replay import Replay, at_size
 _REPEATS = 10
 
 
-def every_point(policy: Policy, held: Replay, *, random_state: int) -> dict[str, list[Point]]:
+def every_point(policy: Policy, held: Replay, *, random_state: int, in_turn: bool = True) -> dict[str, list[Point]]:
     """Return every setting to compare, by kind; each kind has the same settings whatever the rows."""
     return {
         "single": [single_point(held, j) for j in range(len(held.log.panel))],
@@ -19,7 +19,7 @@ def every_point(policy: Policy, held: Replay, *, random_state: int) -> dict[str,
         "oracle": oracle_points(policy, held),
         "fixed_k": fixed_points(policy, held),
         "adaptive": adaptive_points(policy, held),
-        "sequential": sequential_points(policy, held),
+        "sequential": sequential_points(policy, held) if in_turn else [],
     }
 
 

@@ -22,7 +22,7 @@ class SurrogateCardinality:
     """Settings of the paper's Algorithm 2; `fit` learns.
 
     Args:
-        fee_weights: λ, one or several; the router's own grid unless given. Only these can be decided at.
+        fee_weights: λ, one or several; the grid of `fit` unless given. Only these can be decided at.
         metric: d, what a committee's error is while k(x) is learned: a name in `AGGREGATIONS`, or `"best-of-k"`, which
             needs the truth. The committee that is deployed, unless given.
         fee_transform: ξ, a non-decreasing function of summed fees; the identity unless given.
@@ -106,8 +106,11 @@ class SurrogateCardinality:
 
 
 def checked_cardinality(given: object) -> SurrogateCardinality | None:
-    """Return the settings of Algorithm 2 where it is asked for, None for the curve; or say what there is."""
-    if isinstance(given, SurrogateCardinality):
-        return given
-    check.one_of(given, "cardinality", ["curve", "surrogate"])
-    return SurrogateCardinality() if given == "surrogate" else None
+    """Return the settings of Algorithm 2 where it is asked for, None for the curve; or say what there is, or lacks."""
+    settings = given if isinstance(given, SurrogateCardinality) else None
+    if settings is None:
+        check.one_of(given, "cardinality", ["curve", "surrogate"])
+        settings = SurrogateCardinality() if given == "surrogate" else None
+    if settings is not None:
+        require_torch("cardinality='surrogate'")
+    return settings

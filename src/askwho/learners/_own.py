@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Task
 from askwho.core import each_fold
@@ -62,7 +63,8 @@ class OwnBase:
     @classmethod
     def from_state(cls, state: State) -> "OwnBase":
         """Return the base that was written, its model at work without scikit-learn."""
-        return cls(state.plain["name"], state.read("model"), state.plain["reads"])
+        check.one_of(state.plain["reads"], "reads", ["features", "text"])
+        return cls(state.plain["name"], state.need("model"), state.plain["reads"])
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,10 @@ from askwho.policy._curve import Cardinality, CardinalityNetworks, Curve
 from askwho.policy._decision import Decision, Decisions, Outcome
 from askwho.policy._fees import Fees
 from askwho.policy._judge import Judge
-from askwho.policy._outcomes import Outcomes, Setting, mean_error, shown
+from askwho.policy._outcomes import Outcomes, Setting, grouped, mean_error, shown
 from askwho.policy._overlap import SHARES, overlaps
 from askwho.policy._policy import FEWEST_ROWS, Facts, Policy
-from askwho.policy._seen import Judgement, Seen
+from askwho.policy._seen import Judgement, Seen, answers_of_all
 from askwho.policy._target import Target
 from askwho.policy._turns import InTurn
 from askwho.policy._why import Past, Reason, Why
@@ -47,7 +47,9 @@ __all__ = [
     "Setting",
     "Target",
     "Why",
+    "answers_of_all",
     "check_rule",
+    "grouped",
     "in_turn",
     "mean_error",
     "overlaps",

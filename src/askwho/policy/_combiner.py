@@ -125,7 +125,7 @@ class Combiner:
             believed = pool.probabilities(case, pool.hear_all(case, answers.states != Cell.NOT_ASKED))
             place = np.searchsorted(self.beliefs.classes, classes.astype(np.result_type(classes, self.beliefs.classes)))
             place = np.minimum(place, len(self.beliefs.classes) - 1)
-            found = np.where(self.beliefs.classes[place] == classes, believed[:, place], 0.0)
+            found = np.where(self.beliefs.classes[place] == classes, believed[:, place].astype(np.float64), 0.0)
             return found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
         order = np.tile(np.arange(len(panel)), (len(answers), 1))
         committee = self.committee(panel, order, seen, answers)

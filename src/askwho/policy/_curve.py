@@ -110,7 +110,10 @@ class Curve:
     def from_state(cls, state: State) -> "Curve":
         """Return the curve that `to_state` wrote."""
         if "means" in state.arrays:
-            return cls(None, state.arrays["means"])
+            means = state.arrays["means"]
+            if means.ndim != 1 or not means.size or np.isnan(means).any():
+                raise InvalidInputError(f"`means` must hold a number for each size, got shape {means.shape}.")
+            return cls(None, means)
         return cls(TreeModel(state.graphs["curve"]))
 
 
@@ -127,7 +130,7 @@ class CardinalityNetworks:
     fee_weights: Float[np.ndarray, " p"]
     networks: Scorer
 
-    def sizes(self, X: Float[np.ndarray, "n d"], fee_weights: Float[np.ndarray, " n"]) -> Int[np.ndarray, "n K"]:
+    def scores(self, X: Float[np.ndarray, "n d"], fee_weights: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n K"]:
         """Return the scores of every k at each query's own price, shape (n, K), higher is better."""
         rates, which = np.unique(fee_weights, return_inverse=True)
         near = np.isclose(self.fee_weights, rates[:, None], rtol=1e-6, atol=1e-12)
@@ -146,7 +149,8 @@ class CardinalityNetworks:
     @classmethod
     def from_state(cls, state: State) -> "CardinalityNetworks":
         """Return the networks that `to_state` wrote."""
-        return cls(state.arrays["fee_weights"], state.read("networks"))
+        (fee_weights,) = state.pick(fee_weights="p")
+        return cls(fee_weights, state.need("networks"))
 
 
 @part("cardinality")
@@ -167,7 +171,7 @@ class Cardinality:
     def sizes(
         self,
         X: Float[np.ndarray, "n d"],
-        curve: Float[np.ndarray, "n K"],
+        curve: Float[np.ndarray, "n _"],
         paid: Float[np.ndarray, "n K"],
         fee_weights: Float[np.ndarray, " n"],
         most: Int[np.ndarray, " n"] | int,
@@ -176,7 +180,7 @@ class Cardinality:
 
         Args:
             X: shape (n, d).
-            curve: D_x(k), from `curve`.
+            curve: D_x(k), from `curve`; not looked at where there are networks.
             paid: S_k, the fees of the first k.
             fee_weights: λ of each query.
             most: the largest committee of each query.
@@ -184,7 +188,7 @@ class Cardinality:
         if self.networks is None:
             costs = curve + fee_weights[:, None] * paid[:, : curve.shape[1]]
         else:
-            costs = -self.networks.sizes(X, fee_weights)
+            costs = -self.networks.scores(X, fee_weights)
         beyond = np.arange(costs.shape[1]) >= np.reshape(most, (-1, 1))
         return np.where(beyond, np.inf, costs).argmin(axis=1) + 1
 
@@ -208,7 +212,7 @@ class Cardinality:
                 else np.empty((many * n, 0))
             )
             for curve, order, rate in zip(np.split(curves, many), block, rates, strict=True):
-                paid = in_order(fees, order).cumsum(axis=1)
+                paid = in_order(fees, order).cumsum(axis=1)[:, : curve.shape[1]]
                 found.append(self.sizes(X, curve, paid, np.full(n, float(rate)), self.width))
         return np.stack(found)
 
@@ -220,7 +224,7 @@ class Cardinality:
     def from_state(cls, state: State) -> "Cardinality":
         """Return what `to_state` wrote."""
         width = check.whole_number(state.plain["width"], "width", minimum=1)
-        return cls(width, state.read("curve"), state.read("networks"))
+        return cls(width, state.need("curve"), state.read("networks"))
 
 
 def _layout(ranked: ArrayLike, first: ArrayLike, expected: ArrayLike, X: ArrayLike) -> np.ndarray:

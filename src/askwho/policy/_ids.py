@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Shaped
 
-from askwho import _validation as check
+from askwho.core import column
+from askwho.data import id_texts
 from askwho.exceptions import InvalidInputError
 
 # Names begin with what tells this process from all others, and then count its calls: chance for each call would take
@@ -34,11 +35,10 @@ def made_up_ids(n: int) -> Shaped[np.ndarray, " n"]:
 
 def checked_ids(given: Any, n: int, name: str = "id") -> Shaped[np.ndarray, " n"]:  # noqa: ANN401 - any column
     """Return ids as text, one a query, each its own; or say what is wrong with them."""
-    values = given.tolist() if isinstance(given, np.ndarray) else list(given)
-    ids = np.array([str(value) for value in values], dtype=object)
+    ids = id_texts(column(given, name))
     if len(ids) != n:
         raise InvalidInputError(f"`{name}` must be one for each of the {n} queries, got {len(ids)}.")
-    if any(check.missing(value) or value == "" for value in values):
+    if any(each is None for each in ids):
         raise InvalidInputError(f"`{name}` must not be empty: something must name each query.")
     if len(set(ids.tolist())) < n:
         raise InvalidInputError(f"`{name}` must name each query once, got one of them twice.")

@@ -74,15 +74,14 @@ class Judge:
     @classmethod
     def from_state(cls, state: State) -> "Judge":
         """Return the judge that `to_state` wrote."""
-        return cls(
-            state.plain["name"],
-            state.read("learner"),
-            state.read("calibration"),
-            state.arrays["error_weights"],
-            state.read("fees"),
-            state.read("coverage"),
-            state.arrays.get("overlap"),
-        )
+        weights, *overlap = state.pick(error_weights="a", **({"overlap": "a a"} if "overlap" in state.arrays else {}))
+        calibration, fees, coverage = state.need("calibration"), state.need("fees"), state.read("coverage")
+        for name, array in (("calibration", calibration.raw[:, 0]), ("fees", fees.usual)):
+            check.same_shape(array, name, weights.shape, "one for each entity")
+        if coverage is not None:
+            check.same_shape(coverage.usual, "coverage", weights.shape, "one for each entity")
+        learner = state.need("learner")
+        return cls(str(state.plain["name"]), learner, calibration, weights, fees, coverage, *overlap)
 
 
 def check_said(expected: FloatTable, shape: tuple[int, int]) -> FloatTable:

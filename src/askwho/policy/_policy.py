@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Task
-from askwho.core import Answers, Cell, Entity, Panel, fees_table, in_order
+from askwho.core import Answers, Cell, Entity, Panel, fees_table, in_order, is_null
 from askwho.data import Columns, FeatureEncoder, Table, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.learners import OwnBase
@@ -113,6 +113,21 @@ class Policy:
     past: Past
     facts: Facts
 
+    @property
+    def id_column(self) -> str:
+        """The column that names queries in tables: the log's own, or `id`."""
+        return self.columns.id or "id"
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of queries and answers that are texts even where they look like numbers: names, unless known."""
+        return () if self.id_column in self.encoder.columns else (self.id_column,)
+
+    @property
+    def route_texts(self) -> tuple[str, ...]:
+        """The same columns of routes: names, and what our own base answers where classes are texts."""
+        return ("id", "base_answer") if self.combiner.family == "text" else ("id",)
+
     def see(self, queries: Queries) -> Seen:
         """Return queries as the policy sees them before asking: encoded, answered by its base and judged, all once."""
         if isinstance(queries, Seen):
@@ -161,7 +176,8 @@ class Policy:
         checked_target(target)
         seen, ids = self._named(queries, ids)
         seen = self._today(seen, target, fees, available)
-        if len(seen) == 1 and available is None and target.k is None and not explore and self._plain:
+        plain = self._plain and seen.judged.scores is None
+        if plain and len(seen) == 1 and available is None and target.k is None and not explore:
             return self._decide_one(seen, target, ids)
         rates = self._rates(seen, target, self.tried)
         judged, width = seen.judged, self.cardinality.width
@@ -220,7 +236,7 @@ class Policy:
         came = (
             Came(answers, whole_info(self.panel, info, len(decisions)), decisions.seen.fees)
             if isinstance(answers, Answers)
-            else what_came(self, decisions, table_of(answers, "answers"), by_position=by_position)
+            else what_came(self, decisions, table_of(answers, "answers", texts=self.texts), by_position=by_position)
         )
         seen, members = decisions.seen, decisions.members
         said = seen.answers(self.panel, came.answers)
@@ -284,7 +300,7 @@ class Policy:
             raise InvalidInputError(_NO_TURNS)
         if aim.k is not None:
             raise InvalidInputError("`target` must be a price, a budget or an error to ask in turn, got `k`.")
-        table = None if isinstance(queries, Seen) else table_of(queries, "queries")
+        table = None if isinstance(queries, Seen) else table_of(queries, "queries", texts=self.texts)
         seen, ids = self._named(queries if table is None else table, ids)
         seen = self._today(seen, aim, fees, available)
         given, told = answers_so_far(self, table, answers, info, len(seen))
@@ -296,7 +312,8 @@ class Policy:
         assert case is not None  # noqa: S101 - there are beliefs
         there = seen.judged.covered
         if available is not None:
-            today = self._there(available, len(seen))
+            # Whoever cannot ask on decides by what was heard.
+            today = self._there(available, len(seen), somebody=False)
             there = today if there is None else there & today
         case = replace(case, there=there)
         entity, believed = self.turns.next(
@@ -371,11 +388,17 @@ class Policy:
         most = float(np.sort(self.judge.fees.usual)[-width:].sum()) if width else 0.0
         return find_setting(tried, target, task=self.task, most_fee=most)
 
-    def read(self, table: Mapping[str, Any]) -> Decisions:
-        """Return decisions of this policy that `Decisions.to_columns` wrote."""
-        known = None if self.base is None else self.base.classes
-        classes = 0 if known is None else len(known)
-        return read_decisions(table, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
+    def read(self, routes: Any) -> Decisions:  # noqa: ANN401 - a table in any form
+        """Return decisions of this policy that `Decisions.to_columns` wrote, whatever file or frame they were in."""
+        classes = None if self.base is None else self.base.classes
+        table = table_of(routes, "routes", texts=self.route_texts)
+        read = read_decisions(table, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
+        said = read.seen.said
+        if said is not None and (is_null(said).any() or not (classes is None or np.isin(said, classes).all())):
+            raise InvalidInputError(
+                "`base_answer` must be what this policy's base answers, got something else: route again."
+            )
+        return read
 
     def check_type(self, answers: Answers) -> None:
         """Raise where answers are of another type than those of the log, and so could never be right."""
@@ -409,38 +432,53 @@ class Policy:
         """Return the policy that `to_state` wrote."""
         plain = state.plain
         names = ("encoder", "base", "judge", "cardinality", "combiner", "tried", "turns", "past", "facts")
+        optional = ("base", "turns")
         check.one_of(plain["task"], "task", ["classification", "regression"])
         policy = cls(
             Columns.from_json(plain["columns"]),
             Panel(tuple(Entity(**entity) for entity in plain["panel"])),
             plain["task"],
-            *(state.read(name) for name in names),
+            *(state.read(name) if name in optional else state.need(name) for name in names),
         )
         policy.check_sound()
         return policy
 
     def check_sound(self) -> None:
-        """Raise where the parts do not fit, after one decision about a query of zeros."""
-        size = len(self.panel)
+        """Raise where the parts do not fit each other, after a query of zeros was decided, explained and combined."""
+        size, blank = len(self.panel), self.encoder.blank()
         check.whole_number(self.cardinality.width, "width", minimum=1, maximum=size)
-        check.same_shape(self.judge.fees.usual, "fees", (size,), "one for each entity")
-        check.same_shape(np.array(self.facts.entity_errors), "entity_errors", (size,), "one for each entity")
+        one_each = {"error_weights": self.judge.error_weights, "entity_errors": np.array(self.facts.entity_errors)}
+        beliefs = self.combiner.beliefs
+        if beliefs is not None:
+            one_each["evidence"] = beliefs.evidence.bias
+        for name, array in one_each.items():
+            check.same_shape(array, name, (size,), "one for each entity")
+        check.same_shape(self.past.features[:1], "past", blank.shape, "one number for each feature")
+        check.same_shape(self.past.errors[:1], "past", (1, size), "one error for each entity")
+        if self.turns is not None and not np.isin(self.turns.asking.entities, np.arange(size)).all():
+            raise InvalidInputError("`turns` must ask entities of the panel, got others: the artefact is damaged.")
         own = any(entity.own for entity in self.panel.entities)
         if own != (self.base is not None):
             raise InvalidInputError("`base` must be there where the panel has one of its own, and nowhere else.")
         with np.errstate(all="ignore"):
-            seen = self.see_encoded(self.encoder.blank(), [""])
-            self.decide(seen, Target(k=1))
+            seen = self.see_encoded(blank, [""])
+            decisions = self.decide(seen, Target(k=1))
+            self.why(decisions)
+            nobody = Answers(np.zeros((1, size)), np.full((1, size), Cell.NOT_ASKED, dtype=np.int8))
+            if self.columns.answers is not None:
+                self.combine(decisions, nobody)
+            if self.turns is not None:
+                self.next(seen, nobody, Target(fee_weight=0.0))
 
     def _named(self, queries: Queries, ids: Any) -> tuple[Seen, np.ndarray]:  # noqa: ANN401
         """Queries as they are seen, and what they are called."""
         if isinstance(queries, Seen):
             seen = queries
         else:
-            table = table_of(queries, "queries")
+            table = table_of(queries, "queries", texts=self.texts)
             seen = self._see(table)
             if ids is None:
-                ids = table.get(self.columns.id or "id")
+                ids = table.get(self.id_column)
         if ids is None:
             return seen, made_up_ids(len(seen))
         return seen, checked_ids(ids, len(seen))
@@ -490,7 +528,7 @@ class Policy:
             )
         return seen if fees is None else replace(seen, fees=fees_table(fees, self.panel, len(seen)))
 
-    def _there(self, available: Any, n: int) -> Bool[np.ndarray, "n a"]:  # noqa: ANN401
+    def _there(self, available: Any, n: int, *, somebody: bool = True) -> Bool[np.ndarray, "n a"]:  # noqa: ANN401
         """Who can be asked, shape (n, |A|), from names or masks; who answers without being asked always can."""
         if isinstance(available, str | Mapping) or (
             isinstance(available, Sequence) and all(isinstance(name, str) for name in available)
@@ -506,7 +544,7 @@ class Policy:
             check.same_shape(mask, "available", (len(self.panel),), "one for each entity of the panel")
             mask = np.broadcast_to(mask, (n, len(self.panel)))
         check.same_shape(mask, "available", (n, len(self.panel)), "one for each query and entity")
-        if not mask.any(axis=1).all():
+        if somebody and not mask.any(axis=1).all():
             raise InvalidInputError("`available` must be true for somebody: there is nobody to ask.")
         return mask
 

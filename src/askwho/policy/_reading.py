@@ -34,7 +34,7 @@ class Came:
 
 def what_came(policy: "Policy", decisions: Decisions, table: Table, *, by_position: bool) -> Came:
     """Return what a table says came back, in the order of the decisions."""
-    rows = _matched(decisions, table, policy.columns.id or "id", by_position=by_position)
+    rows = _matched(decisions, table, policy.id_column, by_position=by_position)
     there = rows >= 0
     answers = _answers(policy, table, needed=True)
     values = answers.values[rows]

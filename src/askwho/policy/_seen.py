@@ -116,33 +116,7 @@ class Seen:
             panel: who can be asked.
             given: of the whole panel, or of those alone who do not answer for themselves.
         """
-        n, own = len(self), panel.own
-        if given is not None and not own.any():
-            return given
-        states = np.full((n, len(panel)), Cell.NOT_ASKED, dtype=np.int8)
-        columns: dict[int, np.ndarray] = {}
-        for j in np.flatnonzero(own).tolist():
-            entity = panel.entities[j]
-            states[:, j] = Cell.NO_ANSWER if entity.kind == "reject" else Cell.ANSWERED
-            if entity.kind == "label":
-                columns[j] = np.full(n, entity.label)
-            elif entity.kind == "base":
-                assert self.said is not None  # noqa: S101 - who has a base of its own hears it whenever it sees
-                columns[j] = self.said
-        kinds, heard = [cells.dtype for cells in columns.values()], None
-        if given is not None:
-            others = ~own if given.values.shape[1] == len(panel) else slice(None)
-            states[:, ~own] = given.states[:, others]
-            # Where nobody else answered, whatever type the cells have is not that of an answer.
-            if (given.states[:, others] == Cell.ANSWERED).any():
-                heard = given.values[:, others]
-                kinds.append(heard.dtype)
-        values = np.zeros((n, len(panel)), dtype=np.result_type(*kinds) if kinds else np.float64)
-        if heard is not None:
-            values[:, ~own] = heard
-        for j, cells in columns.items():
-            values[:, j] = cells
-        return Answers(values, states)
+        return answers_of_all(panel, len(self), said=self.said, given=given)
 
 
 def coins_of(X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
@@ -162,3 +136,43 @@ def _factors(d: int) -> UInt64[np.ndarray, " d"]:
     factors = mixed(np.arange(1, d + 1, dtype=np.uint64)) | np.uint64(1)
     factors.setflags(write=False)
     return factors
+
+
+def answers_of_all(
+    panel: Panel, n: int, *, said: Shaped[np.ndarray, " n"] | None, given: Answers | None = None
+) -> Answers:
+    """Return what is known to be said about n queries, shape (n, |A|).
+
+    Args:
+        panel: who can be asked.
+        n: how many queries there are.
+        said: what our own base answers, shape (n,); None where there is none.
+        given: of the whole panel, or of those alone who do not answer for themselves.
+    """
+    own = panel.own
+    if given is not None and not own.any():
+        return given
+    states = np.full((n, len(panel)), Cell.NOT_ASKED, dtype=np.int8)
+    columns: dict[int, np.ndarray] = {}
+    for j in np.flatnonzero(own).tolist():
+        entity = panel.entities[j]
+        states[:, j] = Cell.NO_ANSWER if entity.kind == "reject" else Cell.ANSWERED
+        if entity.kind == "label":
+            columns[j] = np.full(n, entity.label)
+        elif entity.kind == "base":
+            assert said is not None  # noqa: S101 - who has a base of its own hears it whenever it sees
+            columns[j] = said
+    kinds, heard = [cells.dtype for cells in columns.values()], None
+    if given is not None:
+        others = ~own if given.values.shape[1] == len(panel) else slice(None)
+        states[:, ~own] = given.states[:, others]
+        # Where nobody else answered, whatever type the cells have is not that of an answer.
+        if (given.states[:, others] == Cell.ANSWERED).any():
+            heard = given.values[:, others]
+            kinds.append(heard.dtype)
+    values = np.zeros((n, len(panel)), dtype=np.result_type(*kinds) if kinds else np.float64)
+    if heard is not None:
+        values[:, ~own] = heard
+    for j, cells in columns.items():
+        values[:, j] = cells
+    return Answers(values, states)

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
+from numpy.typing import ArrayLike
 
+from askwho import _validation as check
 from askwho._types import FloatTable, Order
 from askwho.core import Answers, Cell, in_order
 from askwho.data import Log
@@ -24,6 +26,7 @@ from askwho.policy import (
     Outcomes,
     Policy,
     Seen,
+    grouped,
     in_turn,
     mean_error,
 )
@@ -71,22 +74,27 @@ class Replay:
     case: Case | None = None
 
     @classmethod
-    def of(cls, policy: Policy, log: Log, *, scores: FloatTable | None = None) -> "Replay":
+    def of(cls, policy: Policy, log: Log, *, scores: ArrayLike | None = None) -> "Replay":
         """Return a log as a fitted policy sees it.
 
         Args:
             policy: fitted on other rows.
             log: of the entities that do not answer for themselves.
-            scores: shape (n, |A|), somebody else's, to rank by in place of the policy's.
+            scores: shape (n, |A|), somebody else's, to rank by in place of the policy's; of the whole panel, a base of
+                the policy's own among them.
         """
+        if policy.combiner.rule is not None and (log.answers is None or log.truth is None):
+            raise InvalidInputError("`log` must hold answers, as the policy's own did, got grades: nothing to combine.")
         seen = policy.see(log.known)
         if scores is not None:
-            seen = seen.with_scores(scores)
+            seen = seen.with_scores(checked_scores(scores, policy, len(seen)))
         whole = joined(policy, log, seen)
         case = None
         if whole.answers is not None:
             policy.check_type(whole.answers)
             case = policy.combiner.case(whole.answers, seen, whole.info)
+        if log.task != policy.task:
+            raise InvalidInputError(f"`log` must be one of {policy.task}, as the policy's own was, got {log.task}.")
         if case is not None:
             case = replace(case, there=seen.judged.covered)
         return cls(whole, seen, policy.combiner, case)
@@ -193,7 +201,7 @@ class Replay:
         return price_grid(self.log.panel.fees, self.seen.expected, count)
 
     def orders(self, prices: Sequence[float], width: int) -> list[Order]:
-        """Return the order at each price; a ranking that no price moves is the same at all of them."""
+        """Return the order at each price, shape (n, width); all the same where no price moves a ranking."""
         distinct = prices if self.seen.judged.scores is None else prices[:1]
         orders = [self.order(float(price), width) for price in distinct]
         return orders if len(orders) == len(prices) else orders * len(prices)
@@ -220,22 +228,21 @@ class Replay:
         sizes: Int[np.ndarray, "p n"],
     ) -> Outcomes:
         """Return outcomes with the groups and coins of these rows."""
-        names, group = np.unique(self.log.groups, return_inverse=True)
-        groups = None if len(names) == len(group) else group.reshape(-1).astype(np.intp)
-        return Outcomes(prices, got, paid, sizes, groups, self.seen.coins)
+        return Outcomes(prices, got, paid, sizes, grouped(self.log.groups), self.seen.coins)
 
     def in_turn(self, asking: Asking, price: float) -> Taken:
         """Return what asking in turn comes to at a price."""
         beliefs, case, answers, truth = self.believed()
         asked = self.asked
-        turns = in_turn(asking, case, fees=self.seen.fees, fee_weight=price, asked=asked)
+        own = self.log.panel.own
+        turns = in_turn(asking, case, fees=self.seen.fees, fee_weight=price, asked=asked, own=own)
         decided, sure = beliefs.decide(case, turns.believed, answers, turns.members(asked.shape[1]))
         errors = np.where(turns.known, ((decided != truth) | (sure == 0)).astype(np.float64), np.nan)
         # What would have been paid beyond an answer that the log does not have is not known either.
         return Taken(errors, np.where(turns.known, turns.paid(self.log.fees), np.nan), turns.order)
 
     def taken(self, asking: Asking, prices: Float[np.ndarray, " p"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what asking in turn got, paid and asked at each price, each (p, n)."""
+        """Return what asking in turn got, paid and asked at each price, each of shape (p, n)."""
         done = [self.in_turn(asking, float(price)) for price in prices]
         return (
             np.stack([each.errors for each in done]),
@@ -244,7 +251,7 @@ class Replay:
         )
 
     def believed(self) -> tuple[Beliefs, Case, Answers, np.ndarray]:
-        """Return what asking in turn needs of these rows, or say that it cannot be had."""
+        """Return what asking in turn needs of these rows, the truth (n,) at the end, or say that it cannot be had."""
         if self.combiner.beliefs is None or self.case is None or self.log.answers is None or self.log.truth is None:
             raise InvalidInputError("`log` must hold answers that are classes, and the policy beliefs, to ask in turn.")
         return self.combiner.beliefs, self.case, self.log.answers, self.log.truth
@@ -253,6 +260,14 @@ class Replay:
 def at_size(per_k: Shaped[np.ndarray, "n K"], sizes: Int[np.ndarray, " n"]) -> Shaped[np.ndarray, " n"]:
     """Return each query's entry at its own size, shape (n,), out of a table with one column for each k."""
     return in_order(per_k, sizes[:, None] - 1)[:, 0]
+
+
+def checked_scores(scores: ArrayLike, policy: Policy, rows: int | None = None) -> FloatTable:
+    """Return somebody else's scores, shape (n, |A|), or say what is wrong with them; `rows` is None for any number."""
+    table = check.table(scores, "scores", entities=policy.panel.names)
+    if rows is not None:
+        check.same_shape(table, "scores", (rows, len(policy.panel)), "one row for each query of the log")
+    return table
 
 
 def joined(policy: Policy, log: Log, seen: Seen) -> Log:

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
-from askwho.router import Coverage
-from askwho.router._diversity import by_marginal_gain, overlaps
 from hypothesis import given
 from hypothesis import strategies as st
 
+from askwho import Target
 from askwho.data import Columns, read_log
-from askwho.policy import fit_policy
+from askwho.fitting import fit
+from askwho.policy import overlaps
+from askwho.policy._overlap import by_marginal_gain
 
 
 def test_a_copy_overlaps_wholly_and_strangers_hardly():
@@ -61,41 +62,15 @@ def twins(n, seed):
     return table | {"answer_d": np.where(rng.random(n) < 0.74, truth, 1 - truth)}
 
 
+def test_without_twins_the_ranking_is_plain(policy):
+    assert policy.judge.overlap is None
+
+
 def test_validation_sets_twins_apart():
     columns = Columns(truth="truth", answers="answer_*", features="x", fees=dict.fromkeys("abcd", 1.0))
-    policy = fit_policy(read_log(twins(1500, 0), columns), learner="linear", base="none", committee="majority", cv=3)
-    assert policy.router.overlap_trials_[1.0] < policy.router.overlap_trials_[0.0]
-    order = policy.select({"x": np.zeros(1)}, k=3).names(0)
-    assert not {"a", "b"} <= set(order)
-
-
-def test_an_entity_is_not_asked_where_the_log_never_asked_it():
-    rng = np.random.default_rng(0)
-    n = 1200
-    x, truth = rng.uniform(-1, 1, n), rng.integers(0, 3, n)
-    best = np.where(rng.random(n) < 0.98, truth, 0).astype(object)
-    best[(x > 0.2)] = None
-    plain = np.where(rng.random(n) < 0.7, truth, 0)
-    # One column for each side of the line: a linear model can tell where the best was asked.
-    table = {"x": x, "side": (x > 0.2).astype(float), "truth": truth, "answer_best": best, "answer_plain": plain}
-    columns = Columns(truth="truth", answers="answer_*", features="x,side", fees={"best": 1.0, "plain": 1.0})
-    policy = fit_policy(read_log(table, columns), learner="linear", base="none", cv=3)
-    queries = {"x": np.array([-0.5, 0.6]), "side": np.array([0.0, 1.0])}
-    selection = policy.select(queries, k=1)
-    assert [selection.names(0), selection.names(1)] == [("best",), ("plain",)]
-
-
-def test_answers_missing_at_random_change_nothing():
-    rng = np.random.default_rng(0)
-    X, asked = rng.normal(size=(2000, 3)), rng.random((2000, 4)) < 0.5
-    coverage, covered = Coverage.fit(X, asked, np.arange(2000) % 3)
-    assert coverage is None
-    assert covered is None
-
-
-def test_somebody_can_always_be_asked():
-    X = np.repeat([[0.0], [1.0]], 500, axis=0)
-    asked = np.column_stack([X[:, 0] == 0, X[:, 0] == 0])
-    coverage, _ = Coverage.fit(X, asked, np.arange(1000) % 3)
-    assert coverage is not None
-    assert coverage.of(np.array([[1.0]])).all()
+    policy = fit(read_log(twins(1500, 0), columns), learner="linear", base="none", committee="majority", cv=3)
+    assert policy.judge.overlap is not None
+    assert policy.judge.overlap[0, 1] > 0.9 * policy.judge.overlap.max()
+    for queries in ({"x": np.zeros(1)}, {"x": np.linspace(-1, 1, 7)}):
+        decisions = policy.decide(queries, Target(k=3))
+        assert all(not {"a", "b"} <= set(decisions.ask(i)) for i in range(len(decisions)))

@@ -5,20 +5,19 @@ import re
 
 import numpy as np
 import pytest
-from askwho.router import Router, Rows
-from askwho.router._promises import Promises, shown_within
-from askwho.router._rows import coins, grouped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from askwho import Answers, InvalidInputError, TwoStageClassifier
-from askwho.data import Columns, read_log
+from askwho import InvalidInputError, Panel, Target
+from askwho.data import read_log
+from askwho.fitting import fit
 from askwho.persistence import load, save
-from askwho.policy import fit_policy
-from tests import synthetic
+from askwho.policy import Outcomes, Setting
+from askwho.policy._promises import Promises, shown_within
+from tests import policies, synthetic
+from tests.logs import log_of_arrays
 
-COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*", fees=synthetic.FEES)
 LEVEL = 0.05
 
 
@@ -34,7 +33,7 @@ def path(n=2000, seed=0, prices=5, **more):
     fees = np.where(rng.random(n) < np.linspace(1, 0.2, prices)[:, None], 1.0, 0.01)
     errors = (rng.random(n) < np.linspace(0.05, 0.3, prices)[:, None]).astype(float)
     settings = {"coins": rng.random(n)} | more
-    return Rows(np.arange(prices) / 2.0, errors, fees, np.ones((prices, n), dtype=np.intp), **settings)
+    return Outcomes(np.arange(prices) / 2.0, errors, fees, np.ones((prices, n), dtype=np.intp), **settings)
 
 
 def promises(rows, squared=False):
@@ -145,8 +144,8 @@ def test_between_two_prices_lie_their_mixtures():
 
 def test_the_path_goes_by_price_in_whatever_order_prices_were_given():
     rows = path()
-    turned = Rows(rows.prices[::-1], rows.errors[::-1], rows.fees[::-1], rows.sizes[::-1], coins=rows.coins)
-    for target in ({"budget": 0.5, "accuracy": None}, {"budget": None, "accuracy": 0.2}):
+    turned = Outcomes(rows.prices[::-1], rows.errors[::-1], rows.fees[::-1], rows.sizes[::-1], coins=rows.coins)
+    for target in ({"budget": 0.5, "max_error": None}, {"budget": None, "max_error": 0.2}):
         assert promises(turned).choose(**target, confidence=0.95) == promises(rows).choose(**target, confidence=0.95)
 
 
@@ -154,22 +153,22 @@ def test_the_path_goes_by_price_in_whatever_order_prices_were_given():
 @given(st.integers(0, 1000), st.floats(0.3, 0.95), st.sampled_from([0.5, 0.9, 0.99]))
 def test_a_promised_budget_is_kept_on_the_rows_and_mostly_spent(seed, budget, confidence):
     rows = path(seed=seed)
-    setting = promises(rows).choose(budget=budget, accuracy=None, confidence=confidence)
+    setting = promises(rows).choose(budget=budget, max_error=None, confidence=confidence)
     spent = share_of(rows, setting, rows.fees)
     assert 0.85 * budget < spent <= budget
 
 
 @settings(max_examples=10)
 @given(st.integers(0, 1000), st.floats(0.1, 0.28))
-def test_more_confidence_never_spends_more(seed, accuracy):
+def test_more_confidence_never_spends_more(seed, max_error):
     rows = path(seed=seed)
     spent = [
-        share_of(rows, promises(rows).choose(budget=0.6, accuracy=None, confidence=c), rows.fees)
+        share_of(rows, promises(rows).choose(budget=0.6, max_error=None, confidence=c), rows.fees)
         for c in (0.6, 0.9, 0.99)
     ]
     assert spent == sorted(spent, reverse=True)
     risked = [
-        share_of(rows, promises(rows).choose(budget=None, accuracy=accuracy, confidence=c), rows.errors)
+        share_of(rows, promises(rows).choose(budget=None, max_error=max_error, confidence=c), rows.errors)
         for c in (0.6, 0.9, 0.99)
     ]
     assert risked == sorted(risked, reverse=True)
@@ -177,8 +176,8 @@ def test_more_confidence_never_spends_more(seed, accuracy):
 
 def test_both_targets_are_kept_at_once_for_the_least_fee():
     rows = path()
-    both = promises(rows).choose(budget=0.7, accuracy=0.25, confidence=0.95)
-    half = promises(rows).choose(budget=None, accuracy=0.25, confidence=0.975)
+    both = promises(rows).choose(budget=0.7, max_error=0.25, confidence=0.95)
+    half = promises(rows).choose(budget=None, max_error=0.25, confidence=0.975)
     assert both == half
     assert share_of(rows, both, rows.fees) <= 0.7
     assert share_of(rows, both, rows.errors) <= 0.25
@@ -190,9 +189,9 @@ def test_promises_are_broken_as_seldom_as_said_and_spend_the_budget():
     fees, errors = [], []
     for _ in range(60):
         rows = population.take(rng.integers(0, 50_000, 2000))
-        chosen = promises(rows).choose(budget=0.5, accuracy=None, confidence=0.9)
+        chosen = promises(rows).choose(budget=0.5, max_error=None, confidence=0.9)
         fees.append(share_of(population, chosen, population.fees))
-        chosen = promises(rows).choose(budget=None, accuracy=0.2, confidence=0.9)
+        chosen = promises(rows).choose(budget=None, max_error=0.2, confidence=0.9)
         errors.append(share_of(population, chosen, population.errors))
     # Of 60 draws at 10%, 11 is two deviations off.
     assert sum(fee > 0.5 for fee in fees) <= 11
@@ -204,21 +203,21 @@ def test_a_squared_error_is_promised_by_its_root():
     rows = path()
     squares = np.square(np.random.default_rng(0).normal(size=2000)) * np.linspace(0.01, 0.09, 5)[:, None]
     rows = dataclasses.replace(rows, errors=squares)
-    setting = promises(rows, squared=True).choose(budget=None, accuracy=0.2, confidence=0.95)
+    setting = promises(rows, squared=True).choose(budget=None, max_error=0.2, confidence=0.95)
     assert 0.18 < np.sqrt(share_of(rows, setting, squares)) < 0.2
 
 
 def test_without_coins_a_setting_is_one_of_the_prices():
     rows = path(coins=None)
     assert rows.places == 5
-    setting = promises(rows).choose(budget=0.5, accuracy=None, confidence=0.95)
+    setting = promises(rows).choose(budget=0.5, max_error=None, confidence=0.95)
     assert setting.share == 0
     assert setting.fee_weight == 1.5
 
 
 def test_a_policy_with_one_price_has_one_setting():
     rows = path(prices=1)
-    assert promises(rows).choose(budget=None, accuracy=0.2, confidence=0.9) == rows.setting(0)
+    assert promises(rows).choose(budget=None, max_error=0.2, confidence=0.9) == rows.setting(0)
 
 
 # What cannot be promised.
@@ -229,8 +228,8 @@ def test_a_policy_with_one_price_has_one_setting():
 def test_the_nearest_that_can_be_had_can_be_had(seed, confidence, squared):
     rows = path(n=200, seed=seed)
     ours = promises(rows, squared=squared)
-    for target in ({"budget": 0.05}, {"accuracy": 0.01}, {"budget": 0.3, "accuracy": 0.4 if squared else 0.16}):
-        asked = {"budget": None, "accuracy": None} | target
+    for target in ({"budget": 0.05}, {"max_error": 0.01}, {"budget": 0.3, "max_error": 0.4 if squared else 0.16}):
+        asked = {"budget": None, "max_error": None} | target
         with pytest.raises(InvalidInputError) as refusal:
             ours.choose(**asked, confidence=confidence)
         name, least = re.match(r"`(\w+)` must be at least ([\d.e-]+)", str(refusal.value)).groups()
@@ -240,175 +239,136 @@ def test_the_nearest_that_can_be_had_can_be_had(seed, confidence, squared):
             ours.choose(**asked | {name: 0.97 * float(least)}, confidence=confidence)
 
 
-# Coins.
+@pytest.fixture(scope="module")
+def counted():
+    """A policy of which 10, 20 and 40 of 100 queries err by price, and 80, 50 and 20 pay 1, which is the most.
+
+    So the bounds below are Clopper and Pearson's.
+    """
+    wrong, paid = (np.arange(100) < np.array(counts)[:, None] for counts in ([10, 20, 40], [80, 50, 20]))
+    tried = Outcomes(np.arange(3.0), wrong.astype(float), paid.astype(float), np.ones((3, 100), dtype=np.intp))
+    return dataclasses.replace(policies.fitted("grades"), tried=tried)
 
 
-def test_coins_are_uniform_and_a_query_has_one_of_its_own():
-    X = np.random.default_rng(0).normal(size=(20_000, 3)).astype(np.float32)
-    tossed = coins(X)
-    assert np.abs(np.sort(tossed) - np.arange(20_000) / 20_000).max() < 0.012
-    assert abs(np.corrcoef(tossed, X[:, 0])[0, 1]) < 0.02
-    np.testing.assert_array_equal(coins(X[7:8]), tossed[7:8])
-    np.testing.assert_array_equal(coins(-np.zeros((1, 3))), coins(np.zeros((1, 3))))
-    assert coins(X[:1])[0] != coins(X[:1, ::-1])[0]
+LESS = "100 rows cannot promise less. Ask for less confidence, or calibrate on more rows."
 
 
-def test_groups_are_numbered_and_lonely_rows_are_none():
-    assert grouped(None) is None
-    assert grouped(np.array(["b", "a"])) is None
-    np.testing.assert_array_equal(grouped(np.array(["b", "a", "b"])), [1, 0, 1])
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (
+            {"budget": 0.1, "confidence": 0.95},
+            f"`budget` must be at least 0.277201 for confidence 0.95, got 0.1: {LESS}",
+        ),
+        (
+            {"max_error": 0.05, "confidence": 0.95},
+            f"`max_error` must be at least 0.163718 for confidence 0.95, got 0.05: {LESS}",
+        ),
+        (
+            {"max_error": 0.05, "budget": 0.9, "confidence": 0.95},
+            f"`max_error` must be at least 0.176223 for confidence 0.95, got 0.05: {LESS}",
+        ),
+        (
+            {"max_error": 0.35, "budget": 0.3, "confidence": 0.95},
+            (f"`budget` must be at least 0.601679 beside a `max_error` of 0.35 for confidence 0.95, got 0.3: {LESS}"),
+        ),
+        ({"max_error": 0.25, "budget": 0.3}, "`budget` must be at least 0.5 beside a `max_error` of 0.25, got 0.3."),
+        ({"max_error": 0.05, "budget": 0.3}, "`max_error` must be at least 0.1, got 0.05."),
+    ],
+)
+def test_what_cannot_be_had_is_refused_with_what_can(counted, target, message):
+    aim, queries = Target(**target), policies.queries("grades")
+    for ask in (lambda: counted.setting(aim), lambda: counted.decide(queries, aim)):
+        with pytest.raises(InvalidInputError) as error:
+            ask()
+        assert str(error.value) == message
 
 
-# The router.
+def test_groups_are_counted_where_rows_are_not_alone():
+    rows = Outcomes(
+        np.zeros(1), np.zeros((1, 60)), np.full((1, 60), 0.5), np.ones((1, 60), dtype=np.intp), np.arange(60) // 3
+    )
+    with pytest.raises(InvalidInputError, match=r"got 0\.1: 20 groups of rows cannot promise less"):
+        Promises(rows, most_fee=1.0, squared=False).choose(budget=0.1, max_error=None, confidence=0.9)
+
+
+def test_fees_that_nobody_can_know_are_left_out_of_a_promise():
+    errors, fees = np.zeros((1, 60)), np.full((1, 60), 0.5)
+    errors[0, :20] = fees[0, :20] = np.nan
+    rows = Outcomes(np.zeros(1), errors, fees, np.ones((1, 60), dtype=np.intp))
+    most = Promises(rows, most_fee=1.0, squared=False).choose(budget=0.7, max_error=None, confidence=0.9)
+    assert most == Setting(0.0, 0.0, 0.0)
+
+
+# Of a policy.
 
 
 @pytest.fixture(scope="module")
-def policy():
-    return fit_policy(read_log(synthetic.classification(900), COLUMNS), learner="linear", base="none", cv=3)
-
-
-@pytest.fixture(scope="module")
-def new():
+def many():
     return synthetic.classification(1500, seed=1)
 
 
-def test_select_decides_each_query_at_its_side_of_the_mixture(policy, new):
-    promised = ((b, policy.router.setting_for(budget=b, confidence=0.9)) for b in np.linspace(0.2, 0.4, 9))
-    budget, setting = next((b, found) for b, found in promised if found.share > 0)
-    mixed = policy.select(new, budget=budget, confidence=0.9)
-    one, other = (policy.select(new, fee_weight=weight) for weight in (setting.fee_weight, setting.other))
-    aside = coins(policy.features(new)) < setting.share
+def test_each_query_is_decided_at_its_side_of_the_mixture(policy, many):
+    promised = (Target(budget=float(b), confidence=0.9) for b in np.linspace(0.2, 0.4, 9))
+    target, setting = next((t, found) for t in promised if (found := policy.setting(t)).share > 0)
+    seen = policy.see(many)
+    mixed = policy.decide(seen, target)
+    one, other = (policy.decide(seen, Target(fee_weight=weight)) for weight in (setting.fee_weight, setting.other))
+    aside = seen.coins < setting.share
     np.testing.assert_array_equal(mixed.k, np.where(aside, other.k, one.k))
     np.testing.assert_array_equal(mixed.order, np.where(aside[:, None], other.order, one.order))
-    np.testing.assert_allclose(mixed.scores, np.where(aside[:, None], other.scores, one.scores))
+    np.testing.assert_allclose(mixed.expected_error, np.where(aside, other.expected_error, one.expected_error))
     assert 0 < aside.mean() < 1
-    assert mixed.fee.mean() < 1.1 * budget
+    assert mixed.fee.mean() < 1.1 * target.budget
     for i in (0, 1, 2):
-        alone = policy.select({name: values[i : i + 1] for name, values in new.items()}, budget=budget, confidence=0.9)
+        alone = policy.decide(policies.row(many, i), target)
         assert (alone.k[0], alone.order[0].tolist()) == (mixed.k[i], mixed.order[i].tolist())
 
 
 def test_both_targets_without_confidence_are_met_on_held_out_rows(policy):
-    found = policy.router.setting_for(budget=0.9, accuracy=0.1)
-    paid, erred = synthetic.tried(policy.router.rows_, found)
+    found = policy.setting(Target(budget=0.9, max_error=0.1))
+    paid, erred = synthetic.tried(policy.tried, found)
     assert paid <= 0.9
     assert erred <= 0.1
-    assert found == policy.router.setting_for(accuracy=0.1)
-    with pytest.raises(InvalidInputError, match=r"`budget` must be at least [\d.]+ beside an `accuracy` of 0.1, got"):
-        policy.router.setting_for(budget=0.02, accuracy=0.1)
+    assert found == policy.setting(Target(max_error=0.1))
+    with pytest.raises(InvalidInputError, match=r"`budget` must be at least [\d.]+ beside a `max_error` of 0.1, got"):
+        policy.setting(Target(budget=0.02, max_error=0.1))
 
 
-def test_calibrated_rows_are_what_the_policy_does(new):
-    policy = fit_policy(read_log(synthetic.classification(600), COLUMNS), learner="linear", base="none", cv=3)
-    fresh = read_log(new, COLUMNS)
-    before = policy.router.rows_
-    policy.calibrate(fresh)
-    rows = policy.router.rows_
-    assert rows.fees.shape == (31, 1500)
-    np.testing.assert_array_equal(rows.prices, before.prices)
-    for p in (0, 12, 30):
-        selection = policy.select(new, fee_weight=float(rows.prices[p]))
-        np.testing.assert_array_equal(rows.sizes[p], selection.k)
-        np.testing.assert_allclose(rows.fees[p], selection.fee)
-        said, _ = policy.combine(selection, fresh.answers, new).at(selection.k)
-        np.testing.assert_array_equal(rows.errors[p], said != fresh.truth)
-    # And so at a mixture of two prices.
-    setting = policy.router.setting_for(budget=0.3, confidence=0.95)
-    assert policy.select(new, budget=0.3, confidence=0.95).fee.mean() == pytest.approx(
-        share_of(rows, setting, rows.fees)
-    )
-
-
-@pytest.mark.parametrize("kind", ["regression", "grades", "own base", "fees by query"])
-def test_every_kind_of_policy_is_calibrated(kind):
-    columns = COLUMNS
-    make = synthetic.regression if kind == "regression" else synthetic.classification
-    if kind == "grades":
-        make, columns = synthetic.grades, Columns(grades="grade_*", features="x_*", fees={"cheap": 0.1, "dear": 1.0})
-    tables = [make(400), make(300, seed=1)]
-    if kind == "own base":
-        for table in tables:
-            table["x_0"] = np.select([table["truth"] == "cat", table["truth"] == "dog"], [0.0, 1.0], 2.0)
-    if kind == "fees by query":
-        columns = dataclasses.replace(COLUMNS, fees="fee_*")
-        for table in tables:
-            table |= {f"fee_{name}": fee * (1.5 + table["x_1"]) for name, fee in synthetic.FEES.items()}
-    policy = fit_policy(read_log(tables[0], columns), learner="linear", cv=3)
-    assert (policy.base is not None) == (kind == "own base")
-    policy.calibrate(read_log(tables[1], columns))
-    rows = policy.router.rows_
-    assert rows.errors.shape[1] == 300
-    assert np.isfinite(rows.errors).all()
-    assert policy.select(tables[1], budget=float(rows.fees.mean()) + 0.1, confidence=0.9).fee.mean() >= 0
+def test_there_must_be_something_to_promise(policy):
+    for target in (Target(k=1), Target(fee_weight=0.1)):
+        with pytest.raises(InvalidInputError) as error:
+            policy.setting(target)
+        assert str(error.value) == "`budget` or `max_error` must be given: there is nothing to aim at."
 
 
 def test_groups_of_the_log_are_kept_with_its_rows():
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(100), 4)
     X, errors = rng.normal(size=(400, 2)), (rng.random((400, 2)) < [0.3, 0.1]).astype(float)
-    from askwho import Panel  # noqa: PLC0415
-
-    router = Router(learner="linear", cv=3)
-    router.fit(X, errors=errors, panel=Panel.two_stage({"a": 1.0}), groups=groups)
-    np.testing.assert_array_equal(router.rows_.groups, groups)
+    grown = fit(
+        log_of_arrays(X, errors=errors, panel=Panel.two_stage({"a": 1.0}), groups=groups), learner="linear", cv=3
+    )
+    np.testing.assert_array_equal(grown.tried.groups, groups)
     with pytest.raises(InvalidInputError, match="100 groups of rows cannot promise less"):
-        router.setting_for(accuracy=0.001, confidence=0.9)
-    router.calibrate(X[:99], errors=errors[:99])
-    assert router.rows_.groups is None
+        grown.setting(Target(max_error=0.001, confidence=0.9))
 
 
-def test_promises_travel_with_the_artefact(new, tmp_path):
-    log = read_log(new | {"who": np.arange(1500) // 3}, dataclasses.replace(COLUMNS, groups="who"))
-    grown = fit_policy(log, learner="linear", base="none", cv=3)
+def test_promises_travel_with_the_artefact(many, tmp_path):
+    log = read_log(many | {"who": np.arange(1500) // 3}, dataclasses.replace(synthetic.COLUMNS, groups="who"))
+    grown = fit(log, learner="linear", base="none", cv=3)
     save(grown, tmp_path / "policy")
     loaded = load(tmp_path / "policy")
-    np.testing.assert_array_equal(loaded.router.rows_.groups, grown.router.rows_.groups)
-    np.testing.assert_array_equal(loaded.router.rows_.coins, grown.router.rows_.coins)
-    target = {"budget": 0.3, "confidence": 0.9}
-    assert loaded.router.setting_for(**target) == grown.router.setting_for(**target)
-    assert (loaded.select(new, **target).k == grown.select(new, **target).k).mean() > 0.99
+    np.testing.assert_array_equal(loaded.tried.groups, grown.tried.groups)
+    np.testing.assert_array_equal(loaded.tried.coins, grown.tried.coins)
+    target = Target(budget=0.3, confidence=0.9)
+    assert loaded.setting(target) == grown.setting(target)
+    np.testing.assert_array_equal(loaded.decide(many, target).k, grown.decide(many, target).k)
 
 
-def test_an_artefact_from_before_coins_promises_at_its_prices(policy, new, tmp_path):
-    rows = policy.router.rows_
-    policy.router.rows_ = dataclasses.replace(rows, coins=None)
-    save(policy, tmp_path / "policy")
-    policy.router.rows_ = rows
-    loaded = load(tmp_path / "policy")
-    assert loaded.router.rows_.coins is None
-    assert loaded.router.setting_for(budget=0.3, confidence=0.9).share == 0
-    assert loaded.select(new, budget=0.3, confidence=0.9).fee.mean() < 0.33
-
-
-def test_an_estimator_passes_a_promise_on(new):
-    X = np.column_stack([new[f"x_{i}"] for i in range(3)])
-    answers = {name: new[f"answer_{name}"] for name in synthetic.FEES}
-    system = TwoStageClassifier(fees=synthetic.FEES, learner="linear", base=None, cv=3, random_state=0)
-    system.fit(X, new["truth"], answers=answers)
-    chosen = system.select(X, budget=0.4, confidence=0.9)
-    assert chosen.fee.mean() <= 0.42
-    assert (system.predict(X, answers=answers, accuracy=0.3, confidence=0.9) == new["truth"]).mean() > 0.6
-    with pytest.raises(InvalidInputError, match="`confidence` must come with `budget` or `accuracy`"):
-        system.select(X, confidence=0.9)
-
-
-@pytest.mark.parametrize(
-    ("given_", "message"),
-    [
-        ({}, "`answers` and `truth` must be given: the policy was fitted on answers."),
-        ({"truth": ["cat"]}, "`answers` and `truth` must be given: the policy was fitted on answers."),
-        ({"truth": ["cat"] * 2, "answers": 3}, "`answers` must have a row for each of the 2 queries, got 3."),
-        ({"truth": ["cat"] * 3, "answers": 2}, "`truth` must have a row for each of the 2 queries, got 3."),
-        (
-            {"truth": ["cat"] * 2, "answers": 2, "groups": np.arange(4)},
-            "`groups` must have a row for each of the 2 queries, got 4.",
-        ),
-    ],
-)
-def test_rows_that_cannot_be_calibrated_on(policy, given_, message):
-    if "answers" in given_:
-        given_ = given_ | {"answers": Answers.from_table([["cat"] * 4] * given_["answers"], policy.panel)}
-    if "truth" in given_:
-        given_ = given_ | {"truth": np.array(given_["truth"])}
-    with pytest.raises(InvalidInputError, match=re.escape(message)):
-        policy.router.calibrate(np.zeros((2, 3)), **given_)
+def test_without_coins_a_policy_promises_at_its_prices(policy, new, tmp_path):
+    save(dataclasses.replace(policy, tried=dataclasses.replace(policy.tried, coins=None)), tmp_path / "policy")
+    loaded, target = load(tmp_path / "policy"), Target(budget=0.3, confidence=0.9)
+    assert loaded.tried.coins is None
+    assert loaded.setting(target).share == 0
+    assert loaded.decide(new, target).fee.mean() < 0.33

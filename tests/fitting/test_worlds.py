@@ -3,12 +3,22 @@
 import numpy as np
 import pytest
 
-from askwho import Answers
+from askwho import Target
 from askwho.data import Columns, read_log
 from askwho.evaluation import evaluate
+from askwho.fitting import fit
 from askwho.metrics import Frontier
-from tests import synthetic
-from tests.router.test_turns import COLUMNS, answers_of, fitted, taking_turns
+from tests import policies, synthetic
+from tests.policies import said, taking_turns
+
+
+def fitted(table, columns=synthetic.COLUMNS, **given):
+    return fit(read_log(table, columns), learner="linear", cv=3, **{"base": "none", **given})
+
+
+def entity(step):
+    """Whom each query asks next; −1 where it is time to decide."""
+    return np.where(step.k > 0, step.order[:, 0], -1)
 
 
 def test_two_answers_a_row_are_enough_to_learn_from():
@@ -17,17 +27,16 @@ def test_two_answers_a_row_are_enough_to_learn_from():
     for j, name in enumerate(synthetic.FEES):
         table[f"answer_{name}"] = np.where(keep[:, j], table[f"answer_{name}"], None)
     policy = fitted(table)
-    assert len(policy.router.asking_.bases) == 2
+    assert len(policy.turns.asking.bases) == 2
     new = synthetic.classification(300, seed=1)
-    heard, _ = taking_turns(policy, new, fee_weight=0.3)
-    said, beliefs = answers_of(policy, new, heard), policy.router.beliefs_
-    expected = np.clip(policy.router.expected_errors(policy.features(new)), 0, 1)
-    case = beliefs.case(said, expected=expected)
+    heard, _ = taking_turns(policy, new, Target(fee_weight=0.3))
+    answers, beliefs = said(policy, new, heard), policy.combiner.beliefs
+    case = policy.combiner.case(answers, policy.see(new), None)
     believed = beliefs.pool.probabilities(case, beliefs.pool.hear_all(case, heard))
-    error = (beliefs.decide(case, believed, said, heard)[0] != new["truth"]).mean()
+    error = (beliefs.decide(case, believed, answers, heard)[0] != new["truth"]).mean()
     # The best that asks everybody the same is "left" or "right" alone, at 0.27, and "both" alone costs more.
-    assert error + 0.3 * (heard @ policy.router.fees_).mean() < 0.15
-    for row in evaluate(policy, read_log(table, COLUMNS), draws=2)["sequential"]:
+    assert error + 0.3 * (heard @ policy.panel.fees).mean() < 0.15
+    for row in evaluate(policy, read_log(table, synthetic.COLUMNS), draws=2)["sequential"]:
         assert row["mean_k"] >= 1
         assert row["mean_fee"] >= min(synthetic.FEES.values()) - 1e-9
 
@@ -56,16 +65,19 @@ def cascade():
 
 
 def test_a_cascade_is_learned_where_one_pays(cascade):
-    table = flagged(500, 1)
+    table, target = flagged(500, 1), Target(fee_weight=0.2)
     info = np.column_stack([table["info_cheap"], np.full(500, np.nan)])
-    X = cascade.features(table)
-    first = cascade.router.next_step(X, answers_of(cascade, table, np.zeros((500, 2), dtype=bool)), fee_weight=0.2)
-    assert (first.entity == 0).all()
-    cheap = answers_of(cascade, table, np.tile([True, False], (500, 1)))
-    then = cascade.router.next_step(X, cheap, fee_weight=0.2, info=info)
+    seen = cascade.see(table)
+    first = entity(cascade.next(seen, said(cascade, table, np.zeros((500, 2), dtype=bool)), target))
+    assert (first == 0).all()
+    cheap = said(cascade, table, np.tile([True, False], (500, 1)))
+    then = entity(cascade.next(seen, cheap, target, info=info))
     unsure = table["info_cheap"] < 0.5
-    assert (then.entity == 1)[unsure].mean() >= 0.95
-    assert (then.entity == -1)[~unsure].mean() >= 0.95
+    assert (then == 1)[unsure].mean() >= 0.95
+    assert (then == -1)[~unsure].mean() >= 0.95
+    # And the same from a table, in which what came back stands beside the answers.
+    told = {name: table[name] for name in ("x_0", "answer_cheap", "info_cheap")}
+    np.testing.assert_array_equal(entity(cascade.next(told, target=target)), then)
 
 
 def hull(points):
@@ -125,45 +137,32 @@ def test_with_a_base_of_our_own_nobody_need_be_asked():
     )
     policy = fitted(leaning(700, 0), columns, base="auto")
     table = leaning(300, 1)
-    X, shares = policy.features(table), policy.shares(table)
     assert policy.base is not None
-    own = {policy.panel.names[0]: policy.own_answers(table)}
+    seen = policy.see(table)
 
     def step(weight):
-        given = own | {name: np.full(300, None, dtype=object) for name in policy.panel.names[1:]}
-        return policy.router.next_step(X, Answers.from_table(given, policy.panel), fee_weight=weight, shares=shares)
+        return policy.next(seen, None, Target(fee_weight=weight))
 
-    assert (step(100.0).entity == -1).all()
+    assert (step(100.0).k == 0).all()
     sure = np.abs(table["x_0"]) > 1.5
-    asks = step(0.15).entity > 0
+    asks = entity(step(0.15)) > 0
     assert asks[~sure].mean() > asks[sure].mean() + 0.5
-    assert (step(0.0).entity > 0).mean() > 0.8
-    np.testing.assert_allclose(step(0.15).expected_error, 1 - shares.max(axis=1), atol=0.02)
+    assert (entity(step(0.0)) > 0).mean() > 0.8
+    np.testing.assert_allclose(step(0.15).expected_error, 1 - seen.shares.max(axis=1), atol=0.02)
     points = evaluate(policy, read_log(table, columns), draws=2)["sequential"]
     assert points[-1]["mean_fee"] == points[-1]["mean_asked"] == 0
 
 
 def test_every_answer_may_be_new():
-    def table(n, seed):
-        rng = np.random.default_rng(seed)
-        truth = np.array([f"{seed}-{i}" for i in range(n)])
-        given = {"x_0": rng.normal(size=n), "truth": truth}
-        for name, chance in (("a", 0.5), ("b", 0.6), ("c", 0.9)):
-            wrong = np.array([f"{seed}-{i}-{j}" for i, j in enumerate(rng.integers(0, 4, n))])
-            given[f"answer_{name}"] = np.where(rng.random(n) < chance, truth, wrong)
-        return given
-
-    columns = Columns(truth="truth", answers="answer_*", features="x_*", fees={"a": 0.1, "b": 0.1, "c": 1.0})
-    policy = fitted(table(700, 0), columns)
-    assert len(policy.router.beliefs_.classes) == 0
-    new = table(300, 1)
-    result = evaluate(policy, read_log(new, columns), draws=2)["sequential"]
+    policy, new = policies.fitted("free answers"), synthetic.free(300, 1)
+    assert len(policy.combiner.beliefs.classes) == 0
+    result = evaluate(policy, read_log(new, synthetic.FREE), draws=2)["sequential"]
     assert result[0]["error"] < 0.15
     assert result[-1]["error"] > 0.3
     # No setting can be right more often than one of those it asked.
     right = np.stack([new[f"answer_{name}"] == new["truth"] for name in policy.panel.names], axis=1)
     for point in result[::4]:
-        heard, _ = taking_turns(policy, new, fee_weight=point["fee_weight"])
+        heard, _ = taking_turns(policy, new, Target(fee_weight=point["fee_weight"]))
         assert point["error"] >= 1 - (heard & right).any(axis=1).mean() - 1e-9
 
 
@@ -183,11 +182,10 @@ def herd(n, seed):
 def test_those_worth_asking_of_a_large_panel_are_believed_for_what_they_are():
     columns = Columns(truth="truth", answers="answer_*", features="x_*", fees={f"{j:02d}": 1.0 for j in range(12)})
     policy, table, n = fitted(herd(1200, 0), columns), herd(1200, 1), 1200
-    asking, beliefs = policy.router.asking_, policy.router.beliefs_
+    asking, beliefs = policy.turns.asking, policy.combiner.beliefs
     assert {0, 1, 2} <= set(asking.entities.tolist())
     assert len(asking.entities) < 12
-    said = answers_of(policy, table, np.ones((n, 12), dtype=bool))
-    case = beliefs.case(said, expected=np.clip(policy.router.expected_errors(policy.features(table)), 0, 1))
+    case = policy.combiner.case(said(policy, table), policy.see(table), None)
     good, few = np.tile(np.arange(12) < 3, (n, 1)), case.only(asking.entities)
     own = asking.pool.probabilities(few, asking.pool.hear_all(few, good[:, asking.entities]))
     whole = beliefs.pool.probabilities(case, beliefs.pool.hear_all(case, good))
