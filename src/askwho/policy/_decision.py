@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from jaxtyping import Bool, Float, Int, Shaped
 from askwho import _validation as check
 from askwho._types import Order, Task
 from askwho.core import Answers, Cell, Panel, Selection, column, in_order, is_null
-from askwho.data import Table, id_texts, lists
+from askwho.data import Table, lists
 from askwho.exceptions import InvalidInputError
+from askwho.policy._ids import checked_ids
 from askwho.policy._seen import Judgement, Seen
 
 # The columns without which decisions cannot be combined, or told from another policy's.
@@ -280,16 +282,16 @@ def read_decisions(
     return Decisions(panel, ids, task, seen, order, k, error, chance, ranked("propensities"))
 
 
-def checked_ids(given: Any, n: int, name: str = "id") -> Shaped[np.ndarray, " n"]:  # noqa: ANN401 - any column
-    """Return ids as text, one a query, each its own; or say what is wrong with them."""
-    ids = id_texts(column(given, name))
-    if len(ids) != n:
-        raise InvalidInputError(f"`{name}` must be one for each of the {n} queries, got {len(ids)}.")
-    if any(each is None for each in ids):
-        raise InvalidInputError(f"`{name}` must not be empty: something must name each query.")
-    if len(set(ids.tolist())) < n:
-        raise InvalidInputError(f"`{name}` must name each query once, got one of them twice.")
-    return ids
+@lru_cache(maxsize=256)
+def certain(k: int, width: int) -> tuple[Int[np.ndarray, " 1"], Float[np.ndarray, " 1"], Float[np.ndarray, "1 K"]]:
+    """Return k, its propensity and the propensities of one query that does not explore, (1,), (1,) and (1, width).
+
+    They are the same for all such queries: made once, and to be read only.
+    """
+    found = np.array([k]), np.ones(1), (np.arange(width) < k).astype(np.float64)[None]
+    for each in found:
+        each.setflags(write=False)
+    return found
 
 
 def heard_of(answers: Answers, members: Bool[np.ndarray, "n a"]) -> Answers:

@@ -1,6 +1,5 @@
 """The policy: queries are seen once, then decided, and what comes back is combined. Frozen, all parts present."""
 
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,8 +17,9 @@ from askwho.exceptions import InvalidInputError
 from askwho.learners import OwnBase
 from askwho.policy._combiner import POSTERIOR, Combiner
 from askwho.policy._curve import Cardinality
-from askwho.policy._decision import Decisions, Outcome, checked_ids, heard_of, read_decisions
+from askwho.policy._decision import Decisions, Outcome, certain, heard_of, read_decisions
 from askwho.policy._explore import checked_share, explore_at_once, explore_in_turn
+from askwho.policy._ids import checked_ids, made_up_ids
 from askwho.policy._judge import Judge
 from askwho.policy._outcomes import Outcomes, Setting, shown
 from askwho.policy._promises import find_setting
@@ -178,10 +178,10 @@ class Policy:
         checked_target(target)
         seen, ids = self._named(queries, ids)
         seen = self._today(seen, target, fees, available)
-        rates = self._rates(seen, target, self.tried)
         plain = self._plain and seen.judged.scores is None
         if plain and len(seen) == 1 and available is None and target.k is None and not explore:
-            return self._decide_one(seen, float(rates[0]), ids)
+            return self._decide_one(seen, target, ids)
+        rates = self._rates(seen, target, self.tried)
         judged, width = seen.judged, self.cardinality.width
         costs, most = judged.costs(seen.fees, rates[:, None]), width
         there = None
@@ -482,8 +482,7 @@ class Policy:
             if ids is None:
                 ids = table.get(self.id_column)
         if ids is None:
-            made = secrets.token_hex(6)
-            return seen, np.array([f"{made}-{i}" for i in range(len(seen))], dtype=object)
+            return seen, made_up_ids(len(seen))
         return seen, checked_ids(ids, len(seen))
 
     @property
@@ -491,8 +490,11 @@ class Policy:
         """Whether expected errors, fees and the curve decide, and nothing else."""
         return self.judge.by_errors_alone and self.cardinality.networks is None
 
-    def _decide_one(self, seen: Seen, rate: float, ids: np.ndarray) -> Decisions:
+    def _decide_one(self, seen: Seen, target: Target, ids: np.ndarray) -> Decisions:
         """The same decision about one query, in plain numbers: for so few of them NumPy's calls would take longest."""
+        rate = target.fee_weight
+        if rate is None:
+            rate = float(self._rates(seen, target, self.tried)[0])
         expected, price = seen.judged.expected[0].tolist(), seen.fees[0].tolist()
         weights = self.judge.error_weights.tolist()
         costs = [weight * error + rate * fee for weight, error, fee in zip(weights, expected, price, strict=True)]
@@ -504,19 +506,9 @@ class Policy:
             cost = curve[size - 1] + rate * paid
             if cost < best:
                 best, k = cost, size
-        chances = np.zeros((1, len(order)))
-        chances[0, :k] = 1.0
-        return Decisions(
-            self.panel,
-            ids,
-            self.task,
-            seen,
-            np.array([order]),
-            np.array([k]),
-            np.array([shown(curve[k - 1], self.task)]),
-            np.ones(1),
-            chances,
-        )
+        asked, chance, chances = certain(k, len(order))
+        error = np.array([shown(curve[k - 1], self.task)])
+        return Decisions(self.panel, ids, self.task, seen, np.array([order]), asked, error, chance, chances)
 
     def _rates(self, seen: Seen, target: Target, tried: Outcomes) -> Float[np.ndarray, " n"]:
         """The price at which each query is decided."""
