@@ -19,10 +19,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from measure import provenance, write_down
 
+from askwho.core import Entity, Panel, rank
 from askwho.engine import Training
 from askwho.learners import CompSum
-from askwho.panel import Entity, Panel
-from askwho.selection import rank
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
 SEEDS = (0, 1, 2)

@@ -21,17 +21,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from askwho.router import Calibration, Curve
 from measure import provenance, write_down
 from torch.utils.data import DataLoader, TensorDataset
 
 from askwho.aggregation import Committee, best_of_k
-from askwho.answers import Answers
+from askwho.core import Answers, Selection, folds, in_order, rank
 from askwho.engine import Mlp, Training, train
-from askwho.learners import Forest, cross_fit, folds
+from askwho.learners import Forest, cross_fit
 from askwho.losses import deferral_weights, weighted_comp_sum
 from askwho.metrics import prefix_errors
-from askwho.selection import Selection, in_order, rank
+from askwho.policy import Calibration, Curve
 from askwho_studies.paper._california import LAMBDAS, PAPER_TRAINING, California, california
 
 SEEDS = (0, 1, 2, 3)
@@ -88,7 +87,7 @@ def default(data: California, seed: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for metric in METRICS:
         taught = prefix(data, data.train, -expected, order, metric)
-        curve = Curve(random_state=seed).fit(X, expected, [order], [taught]).predict(asked, judged, ranked)
+        curve = Curve.fit(X, expected, [order], [taught], random_state=seed).predict(asked, judged, ranked)
         got = prefix(data, data.test, -judged, ranked, metric)
         sizes = [(curve + price * fees).argmin(axis=1)[:, None] for price in LAMBDAS]
         found[metric] = [

@@ -22,18 +22,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from askwho.router import Calibration, Curve, SurrogateCardinality, price_grid
 from digits_pool import mixed_pool
 from measure import provenance, write_down
 
 from askwho.aggregation import Committee
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell, Entity, Panel, Selection, folds, in_order, rank
 from askwho.engine import Training
-from askwho.frontier import Frontier, area, stated_budgets
-from askwho.learners import CompSum, folds
-from askwho.metrics import prefix_errors
-from askwho.panel import Entity, Panel
-from askwho.selection import Selection, in_order, rank
+from askwho.fitting import SurrogateCardinality
+from askwho.learners import CompSum
+from askwho.metrics import Frontier, area, prefix_errors, stated_budgets
+from askwho.policy import Calibration, Cardinality, Curve
+from askwho.replay import price_grid
 from askwho_studies.paper._california import LAMBDAS, PAPER_TRAINING, california
 
 RATES = (5e-4, 2e-3, 8e-3)
@@ -165,7 +164,7 @@ def both(
     errors, fees = prefixes(task, task.train, held_scores, order, metric)
     times: dict[str, float] = {}
     start = time.perf_counter()
-    curve = Curve(random_state=seed).fit(X, calibration.apply(-held_scores), [order], [errors])
+    curve = Curve.fit(X, calibration.apply(-held_scores), [order], [errors], random_state=seed)
     times["curve"] = time.perf_counter() - start
 
     def fit(rows: np.ndarray, rates: tuple[float, ...], hidden: tuple[int, ...]) -> np.ndarray:
@@ -202,11 +201,9 @@ def both(
     test_errors, test_fees = prefixes(task, task.test, scores, ranked, metric)
     expected = calibration.apply(-scores)
     all_fees = np.broadcast_to(task.panel.fees, scores.shape)
+    prices, once = task.prices.tolist(), Cardinality(ranked.shape[1], curve)
     sides: list[np.ndarray] = []
-    for sizes in (
-        [curve.sizes(asked, expected, ranked, all_fees, float(p), width=ranked.shape[1]) for p in task.prices],
-        theirs,
-    ):
+    for sizes in (once.sizes_at(asked, expected, [ranked] * len(prices), all_fees, prices), theirs):
         sides += [np.stack([in_order(t, k[:, None] - 1)[:, 0] for k in sizes]) for t in (test_errors, test_fees)]
     return tuple(sides), times, f"rate {rate:g}, hidden {hidden}"
 

@@ -15,9 +15,9 @@ from typing import Any, Literal
 import numpy as np
 from measure import provenance, write_down
 
+from askwho.core import Panel
 from askwho.engine import Training
 from askwho.learners import CompSum
-from askwho.panel import Panel
 
 SEEDS = (0, 1, 2, 3)
 RATES = (3e-4, 1e-3, 3e-3, 1e-2)

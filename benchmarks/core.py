@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from measure import in_turn, provenance, write_down
 
-from askwho import Answers, Panel, Selection, metrics, select_top_k
-from askwho.selection import rank
+from askwho import Answers, Panel, metrics
+from askwho.core import Selection, rank, select_top_k
 
 SEED = 0
 ROWS, ENTITIES, LOOP_ROWS = 100_000, 30, 500

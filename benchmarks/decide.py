@@ -1,7 +1,8 @@
 """Claim: a row of NumPy becomes a decision in at most 3 bare ONNX Runtime calls.
 
 Fits a policy on the answers of ten models to digits, saves and loads it, then times one row, in turn with the same
-graphs called bare: `Router.select` and the base's own answer, then `Router.next_step` after two answers.
+graphs called bare: `Policy.decide`, the base's own answer included, from a row of encoded numbers and from a dict of
+columns; then `Policy.next` after two answers, from what was seen of the query when it was first decided.
 With ASKWHO_DESLIB_PYTHON set to a Python that has DESlib 0.3.7, its KNORA-E is timed on one row of the same pool too,
 and the decision as that is timed: one call after the other, five rounds of each in turn, both warm.
 
@@ -21,10 +22,11 @@ import numpy as np
 from digits_pool import mixed_pool
 from measure import in_turn, provenance, write_down
 
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell
 from askwho.data import Columns, read_log
+from askwho.fitting import fit
 from askwho.persistence import load, save
-from askwho.policy import fit_policy
+from askwho.policy import Target
 
 SEED = 0
 ROUNDS = 5
@@ -54,43 +56,47 @@ def one_row(place: Path) -> dict[str, Any]:
     columns = Columns(
         truth="truth", answers="answer_*", features="x_*", fees={f"m{j}": 0.01 * (j + 1) for j in range(len(pool))}
     )
-    save(fit_policy(read_log(table, columns), learner="forest"), place / "digits")
+    save(fit(read_log(table, columns), learner="forest"), place / "digits")
     policy = load(place / "digits")
-    router, base = policy.router, policy.base
-    row = policy.features({name: values[:1] for name, values in table.items()})
-    learner: Any = router.learner_
-    curve: Any = router.curve_.forest_
-    sessions = [(model.session, row) for model in learner.models]
+    base, target = policy.base, Target(fee_weight=0.5)
+    query = {name: values[:1] for name, values in table.items() if name.startswith("x_")}
+    row = policy.encoder.transform(query)
+    learner: Any = policy.judge.learner
+    curve: Any = policy.cardinality.curve.forest
+    sessions = [(forest.session, row) for _, forest in learner.forests_]
     sessions.append((curve.session, np.zeros((1, curve.session.get_inputs()[0].shape[1]), dtype=np.float32)))
     if base is not None and hasattr(base.model, "model"):
         sessions.append((base.model.model.session, row))
 
     def decide() -> None:
-        router.select(row, fee_weight=0.5)
-        if base is not None:
-            base.predict(row, None)
+        policy.decide(policy.see_encoded(row), target)
+
+    def decide_columns() -> None:
+        policy.decide(query, target)
 
     def bare() -> None:
         for session, feed in sessions:
             session.run(None, {"X": feed})
 
-    shares = policy.shares({name: values[:1] for name, values in table.items()})
-    states = np.full((1, len(policy.panel)), Cell.NOT_ASKED, dtype=np.int8)
-    states[0, [0, 3, 5]] = Cell.ANSWERED
+    seen = policy.see_encoded(row)
+    states = np.full((1, len(pool)), Cell.NOT_ASKED, dtype=np.int8)
+    states[0, [2, 4]] = Cell.ANSWERED
     answers = Answers(np.zeros(states.shape, dtype=np.int64), states)
 
     def next_one() -> None:
-        router.next_step(row, answers, fee_weight=0.5, shares=shares)
+        policy.next(seen, answers, target)
 
-    ours, graphs = in_turn(400, decide, bare, warm=WARM)
+    ours, whole, graphs = in_turn(400, decide, decide_columns, bare, warm=WARM)
     turn, graphs_too = in_turn(400, next_one, bare, warm=WARM)
     found: dict[str, Any] = {
         "decision_microseconds": round(ours * 1e6, 1),
+        "decision_from_columns_microseconds": round(whole * 1e6, 1),
         "bare_graphs_microseconds": round(graphs * 1e6, 1),
         "ratio": round(ours / graphs, 2),
+        "ratio_from_columns": round(whole / graphs, 2),
         "graphs": len(sessions),
-        "next_step_microseconds": round(turn * 1e6, 1),
-        "next_step_ratio": round(turn / graphs_too, 2),
+        "next_microseconds": round(turn * 1e6, 1),
+        "next_ratio": round(turn / graphs_too, 2),
         "base": None if base is None else base.name,
     }
     python = os.environ.get("ASKWHO_DESLIB_PYTHON")

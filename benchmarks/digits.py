@@ -20,8 +20,9 @@ from digits_pool import mixed_pool, specialist_pool
 from measure import provenance, write_down
 
 from askwho.data import Columns, read_log
-from askwho.evaluation import Held, Point, adaptive_points, fixed_points, sequential_points
-from askwho.policy import fit_policy
+from askwho.evaluation import Point, adaptive_points, fixed_points, sequential_points
+from askwho.fitting import fit
+from askwho.replay import Replay
 from askwho_studies.logs import METHODS, SkippedError, Split
 
 RIVALS = ("best single", "vote", "stacking (linear)", "stacking (boosted)", "KNORA-U", "KNORA-E", "META-DES")
@@ -85,15 +86,16 @@ def log_of(pool: list[Any], X: np.ndarray, y: np.ndarray) -> Any:  # noqa: ANN40
 
 def askwho_points(split: Split) -> dict[str, Point]:
     """Askwho without a base: asking everybody, and as held-out training rows have it for half of that."""
-    policy = fit_policy(split.train, base="none", random_state=split.seed)
-    held, router = Held(policy, split.test), policy.router
-    points = [*adaptive_points(held), *sequential_points(held)]
-    validated = [*router.validated_, *(router.validated_turns_ if router.turns_ is not None else [])]
+    policy = fit(split.train, base="none", random_state=split.seed)
+    held = Replay.of(policy, split.test)
+    points = [*adaptive_points(policy, held), *sequential_points(policy, held)]
+    tried = [policy.tried, *([] if policy.turns is None else [policy.turns.tried])]
+    validated = [point for each in tried for point in each.validated(policy.task)]
 
     half = float(split.price.sum()) / 2
     within = [i for i, each in enumerate(validated) if each["mean_fee"] <= half]
     best = min(within, key=lambda i: (validated[i]["error"], validated[i]["mean_fee"]))
-    everybody = next(point for point in fixed_points(held) if point.labels["k"] == len(policy.panel))
+    everybody = next(point for point in fixed_points(policy, held) if point.labels["k"] == len(policy.panel))
     return {"askwho": everybody, "askwho (half the fees)": points[best]}
 
 

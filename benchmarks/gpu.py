@@ -26,7 +26,7 @@ from measure import provenance, write_down
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from askwho.costs import augmented_costs
+from askwho.core import augmented_costs
 from askwho.engine import Pixels, Training
 from askwho.losses import deferral_weights, weighted_comp_sum
 from askwho_studies.paper._image_experiments import EXPERIMENTS

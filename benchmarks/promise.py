@@ -3,25 +3,25 @@
 Two populations of 100,000 queries, of classes and of numbers: six experts, each good in its own region, the dear ones
 in more of it. A policy is fitted on other rows. What it does on the whole population is known at every setting, so that
 a promise is kept or broken without doubt. Then 500 times: 2,000 rows drawn from the population are what the policy is
-calibrated on, a target is asked for, and the setting that `Router.select` would use is judged on the population. Of
+calibrated on, a target is asked for, and the setting that `Policy.decide` would use is judged on the population. Of
 every target: how often the promise was broken, how often it was refused, and what the true mean fee and error came to.
-`select` itself decides 5,000 queries of the first draw, beside the rows that stand for it.
+`decide` itself decides 5,000 queries of the first draw, beside the rows that stand for it.
 
     python benchmarks/promise.py --out benchmarks/results/promise.json
 """
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from askwho.router import Rows, Setting
 from measure import provenance, write_down
 
 from askwho.data import Columns, Log, read_log
 from askwho.exceptions import InvalidInputError
-from askwho.policy import Policy, fit_policy
+from askwho.fitting import calibrate, fit
+from askwho.policy import Outcomes, Policy, Setting, Target
 
 SEED = 0
 FEES = {"e0": 0.02, "e1": 0.03, "e2": 0.05, "e3": 0.08, "e4": 0.12, "e5": 0.2}
@@ -36,7 +36,7 @@ PARTS = (0.3, 0.5, 0.7)
 class Truth:
     """What the policy does on the whole population, at every price."""
 
-    rows: Rows
+    rows: Outcomes
     squared: bool
 
     def mean(self, table: np.ndarray, setting: Setting) -> float:
@@ -67,67 +67,59 @@ def main() -> None:
 
 def study(task: str, population: int, draws: int) -> dict[str, Any]:
     """Return what became of every target."""
-    policy = fit_policy(log(task, TAUGHT, SEED), learner="linear", base="none", random_state=SEED)
     queries = log(task, population, SEED + 1)
-    policy.calibrate(queries)
-    truth = Truth(policy.router.rows_, task == "regression")
+    policy = calibrate(fit(log(task, TAUGHT, SEED), learner="linear", base="none", random_state=SEED), queries)
+    truth = Truth(policy.tried, task == "regression")
     fees, errors = np.array([truth.of(Setting(float(p), float(p), 0.0)) for p in truth.rows.prices]).T
     budgets = [between(fees.min(), fees.max(), part) for part in PARTS]
     wanted = [between(errors.min(), errors[fees.argmin()], part) for part in PARTS]
     # An error, and a tenth more money than the cheapest price takes that reaches it.
     enough = 1.1 * float(fees[errors <= wanted[1]].min())
-    targets = [{"budget": budget} for budget in budgets] + [{"accuracy": error} for error in wanted]
-    targets.append({"budget": enough, "accuracy": wanted[1]})
-    found = {
+    targets = [Target(budget=budget, confidence=CONFIDENCE) for budget in budgets]
+    targets += [Target(max_error=error, confidence=CONFIDENCE) for error in wanted]
+    targets.append(Target(budget=enough, max_error=wanted[1], confidence=CONFIDENCE))
+    return {
         "entity_fees": FEES,
         "true_mean_fees": [round(float(fees.min()), 5), round(float(fees.max()), 5)],
         "true_errors": [round(float(errors.min()), 5), round(float(errors[fees.argmin()]), 5)],
         "targets": [one_target(policy, truth, target, draws) for target in targets],
-        "select_is_off_by": agreement(policy, truth, queries, targets[1]),
+        "decide_is_off_by": agreement(policy, truth, queries, targets[1]),
     }
-    policy.router.rows_ = truth.rows
-    return found
 
 
-def one_target(policy: Policy, truth: Truth, target: dict[str, float], draws: int) -> dict[str, Any]:
+def one_target(policy: Policy, truth: Truth, target: Target, draws: int) -> dict[str, Any]:
     """How often a promise is broken and refused, and how near the target it comes, in the mean over draws."""
     rng = np.random.default_rng(SEED + 2)
     kept: list[tuple[float, float]] = []
     for _ in range(draws):
-        policy.router.rows_ = truth.rows.take(rng.integers(0, truth.rows.fees.shape[1], ROWS))
+        drawn = replace(policy, tried=truth.rows.take(rng.integers(0, truth.rows.fees.shape[1], ROWS)))
         try:
-            kept.append(truth.of(promised(policy, target)))
+            kept.append(truth.of(drawn.setting(target)))
         except InvalidInputError:
             continue
     fees, errors = np.array(kept).T
-    money, wanted = target.get("budget", np.inf), target.get("accuracy", np.inf)
-    out: dict[str, Any] = {name: round(value, 5) for name, value in target.items()}
+    money, wanted = (np.inf if each is None else each for each in (target.budget, target.max_error))
+    aimed = {name: value for name, value in asdict(target).items() if value is not None and name != "confidence"}
+    out: dict[str, Any] = {name: round(value, 5) for name, value in aimed.items()}
     out["broken"] = int(((fees > money) | (errors > wanted)).sum())
     out["refused"] = draws - len(kept)
     out["true_mean_fee"], out["true_error"] = round(float(fees.mean()), 5), round(float(errors.mean()), 5)
-    if "budget" in target:
+    if target.budget is not None:
         out["part_of_budget_spent"] = round(float(fees.mean()) / money, 4)
-    if "accuracy" in target:
+    if target.max_error is not None:
         out["part_of_error_used"] = round(float(errors.mean()) / wanted, 4)
     print(out, flush=True)
     return out
 
 
-def promised(policy: Policy, target: dict[str, float]) -> Setting:
-    """The setting that `select` uses."""
-    return policy.router.setting_for(
-        budget=target.get("budget"), accuracy=target.get("accuracy"), confidence=CONFIDENCE
-    )
-
-
-def agreement(policy: Policy, truth: Truth, queries: Log, target: dict[str, float]) -> float:
-    """The largest difference between what `select` charges for 5,000 queries and what their rows say."""
+def agreement(policy: Policy, truth: Truth, queries: Log, target: Target) -> float:
+    """The difference between what `decide` charges for 5,000 queries in the mean and what their rows say."""
     some = np.arange(min(5_000, len(queries)))
-    policy.router.rows_ = truth.rows.take(np.random.default_rng(SEED + 2).integers(0, len(queries), ROWS))
-    setting = promised(policy, target)
-    selection = policy.select(queries.rows(some).known, **target, confidence=CONFIDENCE)
+    taken = truth.rows.take(np.random.default_rng(SEED + 2).integers(0, len(queries), ROWS))
+    drawn = replace(policy, tried=taken)
+    decisions = drawn.decide(queries.rows(some).known, target)
     few = Truth(truth.rows.take(some), truth.squared)
-    return round(abs(float(selection.fee.mean()) - few.of(setting)[0]), 9)
+    return round(abs(float(decisions.fee.mean()) - few.of(drawn.setting(target))[0]), 9)
 
 
 def between(low: float, high: float, part: float) -> float:

@@ -12,8 +12,8 @@ fit        learn from the training rows. askwho as it comes tries a base of its 
 route      whom to ask about every test row, at one price, before anybody is asked.
 combine    what the asked say becomes a decision. Stacking is given everybody's answers.
 decide     both. DESlib asks everybody and does both in one.
-in turn    one question after another until nobody is worth asking, then a decision: here whole rounds of `next_step`,
-           which remembers nothing.
+in turn    one question after another until nobody is worth asking, then a decision: here whole rounds of `Policy.next`,
+           which remembers nothing but what it has seen of the queries.
 evaluate   every setting on the test rows, scored; `a setting` is the share of one of them; `with intervals` adds
            baselines and 200 bootstrap resamples.
 
@@ -37,10 +37,12 @@ import numpy as np
 from measure import in_turn, provenance, write_down
 from speed_peers import DESLIB, RIVALS, Contender, Deslib, DeslibProcess, differences
 
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell
 from askwho.data import Columns, Log, read_log
-from askwho.evaluation import Held, adaptive_points, evaluate, fixed_points, sequential_points
-from askwho.policy import Policy, fit_policy
+from askwho.evaluation import adaptive_points, evaluate, fixed_points, sequential_points
+from askwho.fitting import fit
+from askwho.policy import Policy, Target
+from askwho.replay import Replay
 from askwho_studies.logs import Split, load_log
 
 SEED = 0
@@ -65,7 +67,7 @@ class Ours(Contender):
 
     Args:
         split: the rows.
-        options: as in `fit_policy`.
+        options: as in `fit`.
     """
 
     policy: Policy
@@ -73,7 +75,7 @@ class Ours(Contender):
     def __init__(self, split: Split, options: Mapping[str, Any]) -> None:
         super().__init__(split)
         self.options = dict(options)
-        self.does = f"fit_policy({', '.join(f'{k}={v!r}' for k, v in options.items())}); features are encoded each time"
+        self.does = f"fit({', '.join(f'{k}={v!r}' for k, v in options.items())}); features are encoded each time"
 
     def steps(self) -> Mapping[str, Callable[[], object]]:
         """All of them; asking in turn where the policy can."""
@@ -84,17 +86,18 @@ class Ours(Contender):
 
     def fit(self) -> None:
         """Fit the policy."""
-        self.policy = fit_policy(self.split.train, random_state=self.split.seed, **self.options)
+        self.policy = fit(self.split.train, random_state=self.split.seed, **self.options)
 
     def route(self) -> None:
-        """Select at the middle one of the policy's prices."""
-        prices = self.policy.router.rows_.prices
-        self.chosen = self.policy.select(self.split.test.known, fee_weight=float(prices[len(prices) // 2]))
+        """Decide at the middle one of the policy's prices."""
+        prices = self.policy.tried.prices
+        target = Target(fee_weight=float(prices[len(prices) // 2]))
+        self.chosen = self.policy.decide(self.split.test.known, target)
 
     def combine(self) -> None:
         """Combine what the chosen said."""
         log = self.split.test
-        self.policy.combine(self.chosen, _answers(log), log.known, info=log.info)
+        self.policy.combine(self.chosen, _answers(log), info=log.info)
 
     def take_turns(self) -> None:
         """Ask one after the other at the middle one of the prices, and decide."""
@@ -102,8 +105,9 @@ class Ours(Contender):
 
     def evaluate(self) -> None:
         """Score every setting, without intervals."""
-        held = Held(self.policy, self.split.test)
-        self.settings = len([*fixed_points(held), *adaptive_points(held), *sequential_points(held)])
+        policy, held = self.policy, Replay.of(self.policy, self.split.test)
+        points = (fixed_points(policy, held), adaptive_points(policy, held), sequential_points(policy, held))
+        self.settings = sum(map(len, points))
 
 
 def main() -> None:
@@ -214,7 +218,7 @@ def grown(axis: str, sizes: Sequence[int], held: Mapping[str, int]) -> dict[str,
         at = {**held, axis: size}
         split = _halves(log(2 * at["rows"], entities=at["entities"], features=at["features"]))
         start, used = time.perf_counter(), time.process_time()
-        fit_policy(split.train, random_state=SEED)
+        fit(split.train, random_state=SEED)
         seconds.setdefault("fit", []).append(time.perf_counter() - start)
         seconds.setdefault("fit, all processors", []).append(time.process_time() - used)
         ours = Ours(split, {"learner": "forest", "cv": 2})
@@ -248,28 +252,23 @@ def exponent(sizes: Sequence[int], seconds: Sequence[float]) -> dict[str, float 
 
 def turns_taken(policy: Policy, queries: Log) -> np.ndarray:
     """Return what is decided of each query after asking one after the other, as a caller with all answers would."""
-    router, n = policy.router, len(queries)
-    X, shares, info = policy.features(queries.known), policy.shares(queries.known), policy.told(queries.info)
-    whole = policy.complete(_answers(queries), queries.known)
-    states = np.full(whole.states.shape, Cell.NOT_ASKED, dtype=np.int8)
-    own = policy.panel.is_kind("base")
-    states[:, own] = whole.states[:, own]
-    prices = np.zeros(1) if router.turns_ is None else router.turns_.prices
-    price = float(prices[len(prices) // 2])
-    rows = np.arange(n)
+    assert policy.turns is not None  # noqa: S101 - only those that can ask in turn are timed so
+    prices = policy.turns.tried.prices
+    target = Target(fee_weight=float(prices[len(prices) // 2]))
+    seen = policy.see(queries.known)
+    whole = seen.answers(policy.panel, _answers(queries))
+    states = np.where(policy.panel.own, whole.states, np.int8(Cell.NOT_ASKED)).astype(np.int8)
+    decided, rows = np.zeros(len(queries), dtype=whole.values.dtype), np.arange(len(queries))
     while rows.size:
-        step = router.next_step(
-            X[rows],
-            Answers(whole.values[rows], states[rows]),
-            fee_weight=price,
-            info=None if info is None else info[rows],
-            shares=None if shares is None else shares[rows],
-        )
-        on = step.entity >= 0
-        rows, who = rows[on], step.entity[on]
+        so_far = Answers(whole.values[rows], states[rows])
+        step = policy.next(seen.rows(rows), so_far, target, info=queries.info[rows])
+        assert step.outcome is not None  # noqa: S101 - a step always has one
+        on = step.k > 0
+        decided[rows[~on]] = step.outcome.values[~on]
+        rows, who = rows[on], step.order[on, 0]
         said = whole.states[rows, who]
         states[rows, who] = np.where(said == Cell.NOT_ASKED, np.int8(Cell.NO_ANSWER), said)
-    return router.believe(X, Answers(whole.values, states), info=info, shares=shares)[0]
+    return decided
 
 
 def draw(growth: Mapping[str, Any], path: Path) -> None:
@@ -324,7 +323,7 @@ def _chosen(ours: Contender) -> dict[str, str | None]:
     assert isinstance(ours, Ours)  # noqa: S101 - it is the one of that name
     policy = ours.policy
     base = None if policy.base is None else policy.base.name
-    return {"learner": policy.router.learner_name_, "committee": policy.router.committee_, "base": base}
+    return {"learner": policy.judge.name, "committee": policy.combiner.name, "base": base}
 
 
 def _answers(log: Log) -> Answers:

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from askwho.router import price_grid
 from measure import in_turn
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from askwho.aggregation import Committee, aggregation
+from askwho.core import Selection, folds, rank
 from askwho.data import Log
 from askwho.evaluation import Point
-from askwho.learners import Forest, Learner, Neighbours, cross_fit, folds
-from askwho.selection import Selection, rank
+from askwho.learners import Forest, Learner, Neighbours, cross_fit
+from askwho.replay import price_grid
 from askwho_studies.logs import METHODS, Split
 from askwho_studies.logs._cascade import cascade, cascade_points, tuned_cascades, usable_votes
 from askwho_studies.logs._committees import routed

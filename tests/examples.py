@@ -1,20 +1,23 @@
 """Pages that prove themselves: their ```python blocks are executed, their ```sh blocks typed, in the page's order.
 
-A page's Python shares one namespace. A ```sh block holds askwho commands and nothing else; blocks of any other kind
-(```text, or no word at all) are to be read only.
+A page's Python shares one namespace; a block with a title is written to the file of that name, to be imported by those
+behind it. A ```sh block holds askwho commands and nothing else; blocks of any other kind (```py, ```text, or no word
+at all) are to be read only.
 """
 
+import importlib
 import re
 import shlex
+import sys
 from pathlib import Path
 
 from askwho.cli import status_of
 
-_BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r'^```(python|sh)(?: title="([a-z_]+\.py)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 
 
-def blocks(page: Path) -> list[tuple[str, str]]:
-    """The kind and the text of each block that can be run."""
+def blocks(page: Path) -> list[tuple[str, str, str]]:
+    """The kind, the title if any, and the text of each block that can be run."""
     return _BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
@@ -24,10 +27,22 @@ def commands(block: str) -> list[list[str]]:
     return [words for words in (shlex.split(line, comments=True) for line in lines) if words]
 
 
+def write_module(name: str, text: str) -> None:
+    """Write a block into the current folder, whence the page's other blocks can import it."""
+    Path(name).write_text(text, encoding="utf-8")
+    sys.modules.pop(Path(name).stem, None)
+    if sys.path[0] != str(Path.cwd()):
+        sys.path.insert(0, str(Path.cwd()))
+    importlib.invalidate_caches()
+
+
 def run_page(page: Path) -> None:
     """Run a page's blocks in the current folder."""
     namespace: dict[str, object] = {}
-    for kind, text in blocks(page):
+    for kind, title, text in blocks(page):
+        if title:
+            write_module(title, text)
+            continue
         if kind == "python":
             exec(compile(text, str(page), "exec"), namespace)  # noqa: S102 - our own pages
             continue

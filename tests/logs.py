@@ -5,11 +5,8 @@ from typing import Any
 import numpy as np
 
 from askwho._types import Task
-from askwho.answers import Answers
-from askwho.costs import task_errors
+from askwho.core import Answers, Panel, fees_table, task_errors
 from askwho.data import Columns, Log
-from askwho.panel import Panel
-from askwho.selection import fees_table
 
 
 def log_of_arrays(

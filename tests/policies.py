@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell, Panel
 from askwho.data import read_log
 from askwho.engine import Training
 from askwho.fitting import fit
 from askwho.learners import CompSum
-from askwho.panel import Panel
 from askwho.policy import Policy, Target
 from tests import synthetic
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askwho import Answers, Entity, InvalidInputError, Panel
-from askwho.answers import Cell
+from askwho.core import Cell
 
 PANEL = Panel.two_stage(["a"])
 ANSWERED, NOT_ASKED, NO_ANSWER = (cell.value for cell in Cell)

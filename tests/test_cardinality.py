@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askwho.cardinality import cardinality_losses
+from askwho.core import cardinality_losses
 
 NAN = math.nan
 amounts = st.floats(0, 10)

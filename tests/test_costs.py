@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askwho import Answers, Entity, Panel
-from askwho.answers import Cell
-from askwho.costs import (
+from askwho.core import (
     ERRORS,
+    Cell,
     augmented_costs,
     error_function,
     errors_from_grades,

@@ -30,7 +30,6 @@ WITHOUT = {
 FIT = """import numpy as np
 from askwho import Panel
 from askwho.learners import CompSum
-from askwho.router import Router
 X, errors, panel = np.arange(40.0)[:, None], np.tile([0.0, 1.0], (40, 1)), Panel.two_stage(["a"])"""
 BASICS = ["tests/test_panel.py", "tests/test_answers.py", "tests/test_costs.py", "tests/test_selection.py"]
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askwho.frontier import Frontier, area, stated_budgets
+from askwho.metrics import Frontier, area, stated_budgets
 
 points = st.lists(st.tuples(st.floats(0, 10), st.floats(0, 1)), min_size=1, max_size=12)
 

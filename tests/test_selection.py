@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from askwho import Panel
-from askwho.selection import rank, select_adaptive, select_top_k
+from askwho.core import rank, select_adaptive, select_top_k
 
 # Small whole numbers make ties common; the others make them rare.
 tied = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=9), elements=st.integers(-2, 2))

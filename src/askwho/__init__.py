@@ -2,21 +2,19 @@
 
     log = read_log("log.parquet", Columns(truth="truth", answers="answer_*", features="x_*", fees=...))
     policy = fit(log)                                    # what the log teaches
-    decisions = policy.decide(queries, Target(budget=0.1))      # whom to ask
+    decisions = policy.decide(queries, Target(budget=0.1))   # whom to ask
     decided = policy.combine(decisions, answers)         # what comes of it
     save(policy, "policy"); policy = load("policy")
 
-Here is what users need. Research names live in their rooms: `askwho.panel`, `askwho.selection`, `askwho.costs`,
-`askwho.aggregation`, `askwho.metrics`, `askwho.theory`, and, with torch, `askwho.losses`. Nothing heavy is imported
-before it is used.
+Here is what users need. Research names live in their rooms: `askwho.core`, `askwho.aggregation`, `askwho.metrics`,
+`askwho.theory`, and, with torch, `askwho.losses`. Nothing heavy is imported before it is used.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from askwho.answers import Answers
+from askwho.core import Answers, Entity, Panel
 from askwho.exceptions import AskwhoError, DivergedError, InvalidInputError, MissingDependencyError
-from askwho.panel import Entity, Panel
 
 if TYPE_CHECKING:
     from askwho.data import Columns, Log, read_log

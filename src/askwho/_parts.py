@@ -1,9 +1,10 @@
 """Parts: what a policy is made of. Each writes its own state and reads it back; who stores it knows no entrails."""
 
 import importlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
+from operator import attrgetter
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -14,7 +15,9 @@ from askwho.exceptions import InvalidInputError
 ENTRY_POINTS = "askwho.parts"
 """The group of entry points whose parts an installed package has vouched for: these need no `allow`."""
 
+# Who reads each kind, and what each class is written as: a network that was trained is read back as a graph.
 _KINDS: dict[str, type] = {}
+_WRITTEN: dict[type, str] = {}
 _Class = TypeVar("_Class", bound=type)
 _Part = TypeVar("_Part")
 
@@ -52,6 +55,40 @@ class State:
         inside.allow = self.allow
         return read_part(inside)
 
+    def need(self, name: str) -> Any:  # noqa: ANN401 - any part
+        """Return the part of that name, or say that there is none."""
+        if name not in self.parts:
+            raise InvalidInputError(f"`{name}` must be in the part {self.kind!r}, got none: the artefact is damaged.")
+        return self.read(name)
+
+    def pick(self, *, gaps: Collection[str] = (), **shapes: str) -> list[np.ndarray]:
+        """Return the arrays of these names, in order; raise where one is not there, of another shape, or not finite.
+
+        Args:
+            gaps: in which of them a number may be missing.
+            shapes: of each, such as `weights="a f"`: axes of one name are of one length, and a number is itself.
+        """
+        found: list[np.ndarray] = []
+        lengths: dict[str, int] = {}
+        for name, shape in shapes.items():
+            array, axes = self.arrays.get(name), shape.split()
+            here = None if array is None else array.shape
+            fits = here is not None and len(here) == len(axes)
+            for axis, length in zip(axes, here or (), strict=False):
+                fits &= lengths.setdefault(axis, int(axis) if axis.isdigit() else length) == length
+            if array is None or not fits:
+                raise InvalidInputError(
+                    f"`{name}` of the part {self.kind!r} must have shape ({', '.join(axes)}), got {here}: the artefact "
+                    "is damaged."
+                )
+            numbers = array.dtype.kind in "biuf"
+            if not numbers or not np.isfinite(array[~np.isnan(array)] if name in gaps else array).all():
+                raise InvalidInputError(
+                    f"`{name}` of the part {self.kind!r} must be finite numbers, got others: the artefact is damaged."
+                )
+            found.append(array)
+        return found
+
     def walk(self, path: str = "") -> Iterator[tuple[str, "State"]]:
         """Yield this state and those inside it, each with its path, such as `judge.learner`."""
         yield path, self
@@ -64,7 +101,7 @@ class Part(Protocol):
     """Whatever can be written and read back; its class has `from_state`, which takes the state and returns the part."""
 
     def to_state(self) -> State:
-        """Return what is to be written; a kind only where another class is to read it."""
+        """Return what is to be written; the kind is filled in by who asks."""
         ...
 
 
@@ -73,6 +110,16 @@ def part(kind: str) -> Callable[[_Class], _Class]:
 
     def register(cls: _Class) -> _Class:
         _KINDS[kind] = cls
+        return written_as(kind)(cls)
+
+    return register
+
+
+def written_as(kind: str) -> Callable[[_Class], _Class]:
+    """Return a decorator: the class is written under the name of another, which reads it back as its own."""
+
+    def register(cls: _Class) -> _Class:
+        _WRITTEN[cls] = kind
         return cls
 
     return register
@@ -86,10 +133,9 @@ def state_of(given: Any, name: str) -> State:  # noqa: ANN401 - a part, or a fun
         raise InvalidInputError(
             f"`{name}` must have `to_state` and `from_state` to be saved, got {type(given).__name__}, which has not."
         )
+    kind = _WRITTEN.get(type(given)) or _imported_from(type(given), name)
     state = given.to_state()
-    if state.kind not in _KINDS:
-        known = (kind for kind, cls in _KINDS.items() if type(given) is cls)
-        state.kind = next(known, None) or _imported_from(type(given), name)
+    state.kind = kind
     return state
 
 
@@ -114,12 +160,7 @@ def at_work(given: _Part) -> _Part:
 
     Fitted forests become graphs, which decide a query a hundred times faster. A user's own part is left as it is.
     """
-    return read_part(state_of(given, "part")) if type(given) in _KINDS.values() else given
-
-
-def pick(arrays: Mapping[str, np.ndarray], *names: str) -> list[np.ndarray]:
-    """Return the arrays of these names, in order."""
-    return [arrays[name] for name in names]
+    return read_part(state_of(given, "part")) if type(given) in _WRITTEN else given
 
 
 def _is_function(given: Any) -> bool:  # noqa: ANN401
@@ -128,22 +169,27 @@ def _is_function(given: Any) -> bool:  # noqa: ANN401
 
 def _imported_from(given: Any, name: str) -> str:  # noqa: ANN401 - a class or a function
     place, path = str(given.__module__), str(given.__qualname__)
-    if "<" in path or place == "__main__":
+    if "<" in path or place == "__main__" or not _is_there(given, place, path):
         raise InvalidInputError(
             f"`{name}` must be importable to be saved, got {path!r} of {place!r}: put it into a module of its own."
         )
     return f"{place}:{path}"
 
 
+def _is_there(given: Any, place: str, path: str) -> bool:  # noqa: ANN401 - as above
+    """Whether it is found again where it says that it is from: a name may be made up, or mean another by now."""
+    try:
+        return attrgetter(path)(importlib.import_module(place)) is given
+    except (ImportError, AttributeError):
+        return False
+
+
 def _import(kind: str) -> Any:  # noqa: ANN401 - a class or a function
     place, _, path = kind.partition(":")
     try:
-        found: Any = importlib.import_module(place)
-        for name in path.split("."):
-            found = getattr(found, name)
+        return attrgetter(path)(importlib.import_module(place))
     except (ImportError, AttributeError):
         raise InvalidInputError(f"The artefact needs {kind!r}, which cannot be imported here: install it.") from None
-    return found
 
 
 def plain_classes(classes: Shaped[np.ndarray, " c"]) -> Any:  # noqa: ANN401 - JSON

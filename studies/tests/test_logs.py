@@ -41,7 +41,11 @@ def refused(split):
     return DESLIB | {"features (words)"} | ({"median"} if split.classes else {"agreement cascade"})
 
 
+ABSENT = object()
+
+
 def describe(data, name, table, **changes):
+    """Write a log; a change that is `ABSENT` leaves its field out of the JSON."""
     folder = data / "logs"
     folder.mkdir(exist_ok=True)
     pq.write_table(pa.table(table), folder / f"{name}.parquet")
@@ -56,7 +60,8 @@ def describe(data, name, table, **changes):
         "nulls": "none",
         "split_by": None,
     }
-    (folder / f"{name}.json").write_text(json.dumps(plain | changes))
+    told = {key: value for key, value in (plain | changes).items() if value is not ABSENT}
+    (folder / f"{name}.json").write_text(json.dumps(told))
 
 
 @pytest.fixture(scope="module")
@@ -157,6 +162,57 @@ def test_deepseek_alone_was_not_asked(tmp_path):
     describe(tmp_path, "mmlu_pro_llms", table, nulls="no-answer", fees={"DeepSeek-Coder-V2": 1.0, "other": 1.0})
     errors = load_log(tmp_path, "mmlu_pro_llms").errors
     np.testing.assert_array_equal(errors, [[0, 1], [np.nan, 0], [0, 0]])
+
+
+def test_patients_stay_together_and_tell_nothing_beforehand(tmp_path):
+    table = {
+        "x_a": [0.0, 1.0, 2.0, 3.0],
+        "group": ["ann", "ann", "bob", "bob"],
+        "truth": [0, 1, 0, 1],
+        "answer_one": [0, 1, None, 1],
+        "answer_two": [0, None, 0, 1],
+    }
+    fees = {"one": 1.0, "two": 1.0}
+    describe(tmp_path, "chest_opacity_readers", table, fees=fees, nulls="not-asked", split_by=ABSENT)
+    log = load_log(tmp_path, "chest_opacity_readers")
+    assert list(log.known) == ["x_a"]
+    assert log.groups.tolist() == table["group"]
+    # Rivals need everybody's answer: it is there to be read, and not among those studied.
+    with pytest.raises(InvalidInputError, match="must hold logs/"):
+        log_names(tmp_path)
+
+
+def test_fees_by_query_are_used_where_there_are_any(tmp_path):
+    table = {
+        "x_a": [0.0, 1.0, 2.0],
+        "truth": ["A", "B", "A"],
+        "answer_one": ["A", "B", "A"],
+        "answer_two": ["A", "A", "A"],
+        "fee_one": [1.0, 2.0, 3.0],
+        "fee_two": [0.5, 0.25, 0.0],
+    }
+    describe(tmp_path, "priced", table, fees={"one": 2.0, "two": 0.25}, split_by=ABSENT)
+    log = load_log(tmp_path, "priced")
+    np.testing.assert_array_equal(log.fees, np.column_stack([table["fee_one"], table["fee_two"]]))
+    assert log.panel.fees.tolist() == [2.0, 0.25]
+    assert len(set(log.groups.tolist())) == 3
+
+
+def test_free_answers_are_stacked_quietly_or_not_at_all(tmp_path):
+    rng, n = np.random.default_rng(0), 600
+    truth = [f"x = {i // 2}" for i in rng.permutation(n)]
+    said = {
+        name: [each if rng.random() < p else "x = 0" for each in truth] for name, p in (("one", 0.97), ("two", 0.4))
+    }
+    table = {"x_a": rng.normal(size=n), "truth": truth, "answer_one": said["one"], "answer_two": said["two"]}
+    describe(tmp_path, "free", table, fees={"one": 2.0, "two": 1.0})
+    log = load_log(tmp_path, "free")
+    few = Split.of(log.rows(np.arange(60)), 0)
+    for rival in ("stacking (linear)", "stacking (boosted)", "features (linear)", "features (forest)"):
+        assert METHODS[rival](few)[0].errors.shape == (len(few.test),)
+    many = Split(log, few.test, np.zeros((n, 1)), few.X_test, 0)
+    with pytest.raises(SkippedError, match="more than 255 different answers"):
+        METHODS["stacking (boosted)"](many)
 
 
 def test_cascade_by_hand():

@@ -7,14 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from askwho.router import SurrogateCardinality
 
-from askwho.answers import Answers, Cell
 from askwho.cli import status_of
-from askwho.costs import task_errors
+from askwho.core import Answers, Cell, Panel, task_errors
 from askwho.engine import Training
 from askwho.exceptions import InvalidInputError
-from askwho.panel import Panel
+from askwho.fitting import SurrogateCardinality
 from askwho_studies.paper import EXPERIMENTS, _california_study
 from askwho_studies.paper._baselines import agreement_stops, in_house_first, oracle_order
 from askwho_studies.paper._california import housing_file

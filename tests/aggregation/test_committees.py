@@ -23,7 +23,7 @@ from askwho.aggregation import (
     weighted_mean,
     weighted_vote,
 )
-from askwho.selection import select_top_k
+from askwho.core import select_top_k
 from tests import oracles
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from askwho import Panel
 from askwho.aggregation import Committee, aggregation
-from askwho.selection import select_top_k
+from askwho.core import select_top_k
 from tests.beliefs import worlds
 
 RIGHT = (0.9, 0.7, 0.65, 0.6)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from askwho.answers import Answers, Cell
 from askwho.beliefs import Beliefs
+from askwho.core import Answers, Cell
 
 ANSWERED, NOT_ASKED, NO_ANSWER = (np.int8(cell) for cell in (Cell.ANSWERED, Cell.NOT_ASKED, Cell.NO_ANSWER))
 

@@ -35,7 +35,9 @@ def test_a_log_is_the_same_from_every_source(table, tmp_path):
     pa.parquet.write_table(arrow, tmp_path / "log.parquet")
     pa.csv.write_csv(arrow, tmp_path / "log.csv")
     plain = {name: list(values) for name, values in table.items()}
-    sources = [table, tmp_path / "log.parquet", str(tmp_path / "log.csv"), pd.DataFrame(plain), pl.DataFrame(plain)]
+    rows = [{name: values[i] for name, values in plain.items()} for i in range(200)]
+    frames = [pd.DataFrame(plain), pl.DataFrame(plain), pl.DataFrame(plain).lazy(), arrow, arrow.to_reader()]
+    sources = [table, tmp_path / "log.parquet", str(tmp_path / "log.csv"), rows, *frames]
     logs = [read_log(source, COLUMNS) for source in sources]
     for log in logs[1:]:
         assert log.panel == logs[0].panel
@@ -162,6 +164,38 @@ def test_a_look_finds_every_problem_at_once(table):
     assert not found.usable
 
 
+def test_a_look_at_a_reader_reads_it_once(table):
+    found = describe(pa.table({name: list(values) for name, values in table.items()}).to_reader(50), COLUMNS)
+    assert (found.rows, found.problems) == (200, [])
+    assert len(found.entities) == 4
+
+
+@pytest.mark.parametrize("rows", [60, 1000])
+def test_a_look_at_lists_of_numbers(rows, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(_tables, "BATCH", rows)
+    vectors = {name: np.random.default_rng(0).random((200, 3)) for name in ("good", "infinite", "enormous", "gaps")}
+    vectors["infinite"][[7, 150], 1] = np.inf
+    vectors["enormous"][8, 2] = -1e300
+    vectors["gaps"][::2] = np.nan
+    vectors |= {"same": np.ones((200, 3)), "empty": np.full((200, 3), np.nan)}
+    write_table(tmp_path / "log.parquet", table | {f"x_{name}": list(cells) for name, cells in vectors.items()})
+    found = describe(tmp_path / "log.parquet", COLUMNS)
+    assert {(p.severity, p.column, p.message, p.rows) for p in found.problems} == {
+        ("error", "x_infinite", "2 infinite values", (7, 150)),
+        ("error", "x_enormous", "1 values beyond 1e+30: take another unit", (8,)),
+        ("warning", "x_same", "the same value in every row: it tells nothing", ()),
+        ("error", "x_empty", "every cell is empty", ()),
+    }
+
+
+def test_a_look_tells_of_lists_whose_length_changes_between_batches(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(_tables, "BATCH", 100)
+    table["x_0"] = [[1.0, i] if i < 100 else [1.0, i, 3.0] for i in range(200)]
+    write_table(tmp_path / "log.parquet", table)
+    (problem,) = describe(tmp_path / "log.parquet", COLUMNS).problems
+    assert problem.message == "holds lists of 2 numbers and lists of 3 numbers: make it one type"
+
+
 def test_a_sound_log_has_no_problem(table):
     found = describe(table, COLUMNS)
     assert found.usable
@@ -169,7 +203,7 @@ def test_a_sound_log_has_no_problem(table):
     assert {entity["name"] for entity in found.entities} == set(synthetic.FEES)
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
 def test_tables_travel_with_their_lists(tmp_path, suffix):
     path = tmp_path / f"routes.{suffix}"
     write_table(path, {"ask": [["a", "b"], []], "k": [2, 1], "said": ["x", None]})
@@ -179,7 +213,7 @@ def test_tables_travel_with_their_lists(tmp_path, suffix):
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
-@pytest.fixture(params=["parquet", "csv"])
+@pytest.fixture(params=["parquet", "csv", "jsonl"])
 def written(request, table, tmp_path):
     path = tmp_path / f"log.{request.param}"
     write_table(path, table)

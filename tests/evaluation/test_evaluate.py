@@ -1,29 +1,18 @@
 import json
+import re
 
 import numpy as np
 import pytest
 
-from askwho import InvalidInputError
-from askwho.data import Columns, read_log
-from askwho.evaluation import Held, Point, Resamples, adaptive_points, evaluate, hulls
-from askwho.policy import fit_policy
-from tests import synthetic
-
-COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*", fees=synthetic.FEES)
-TABLES = {"classification": synthetic.classification, "regression": synthetic.regression, "grades": synthetic.grades}
+from askwho import Columns, InvalidInputError, Target, evaluate, read_log
+from askwho.evaluation import Point, Resamples, adaptive_points, fixed_points, hulls, sequential_points
+from askwho.replay import Replay
+from tests import cases, synthetic
 
 
-def columns_of(kind):
-    if kind == "grades":
-        return Columns(grades="grade_*", features="x_*", fees={"cheap": 0.1, "dear": 1.0})
-    return COLUMNS
-
-
-@pytest.fixture(scope="module", params=TABLES)
+@pytest.fixture(scope="module", params=["classes", "own base", "regression", "grades"])
 def case(request):
-    make, columns = TABLES[request.param], columns_of(request.param)
-    policy = fit_policy(read_log(make(700), columns), learner="linear", cv=3)
-    log = read_log(make(400, seed=1), columns)
+    policy, log = cases.case(request.param)
     return policy, log, evaluate(policy, log, draws=50)
 
 
@@ -56,15 +45,15 @@ def test_figures_agree_with_a_decision_made_query_by_query(case):
     policy, log, result = case
     if log.answers is None:
         pytest.skip("nothing is combined without answers")
-    price = policy.router.rows_.prices[4]
-    selection = policy.select(log.known, fee_weight=float(price))
-    said, decided = policy.combine(selection, log.answers, log.known).at(selection.k)
-    assert decided.all()
-    error = np.mean(said != log.truth) if log.task == "classification" else np.sqrt(np.mean((said - log.truth) ** 2))
+    decisions = policy.decide(log.known, Target(fee_weight=float(policy.tried.prices[4])))
+    outcome = policy.combine(decisions, log.answers).outcome
+    assert outcome.decided.all()
+    wrong = outcome.values != log.truth
+    error = wrong.mean() if log.task == "classification" else np.sqrt(np.mean((outcome.values - log.truth) ** 2))
     row = result["adaptive"][4]
     assert row["error"] == pytest.approx(error)
-    assert row["mean_fee"] == pytest.approx(selection.fee.mean())
-    assert row["mean_k"] == pytest.approx(selection.k.mean())
+    assert row["mean_fee"] == pytest.approx(outcome.paid.mean()) == pytest.approx(decisions.fee.mean())
+    assert row["mean_k"] == pytest.approx(decisions.k.mean())
 
 
 def test_the_policy_is_no_dearer_than_the_best_single_for_its_error(case):
@@ -78,21 +67,21 @@ def test_the_policy_is_no_dearer_than_the_best_single_for_its_error(case):
 def test_best_single_is_chosen_on_the_rows_of_training(case):
     policy, _, result = case
     own = 0 if policy.base is None else 1
-    best = own + int(policy.router.entity_errors_[own:].argmin())
+    best = own + int(np.argmin(policy.facts.entity_errors[own:]))
     assert result["baselines"]["best_single"]["name"] == policy.panel.names[best]
 
 
 def test_choices_that_cannot_be_scored_are_counted():
-    policy = fit_policy(read_log(synthetic.classification(700), COLUMNS), learner="linear", base="none", cv=3)
-    result = evaluate(policy, read_log(synthetic.classification(300, seed=2, missing=0.3), COLUMNS), draws=20)
+    policy, _ = cases.case("plain vote")
+    result = evaluate(policy, read_log(synthetic.classification(300, seed=2, missing=0.3), cases.ANSWERS), draws=20)
     assert 0.2 < result["scored_share"]["adaptive"] < 1
 
 
 def test_a_log_of_other_entities_is_refused():
-    policy = fit_policy(read_log(synthetic.classification(300), COLUMNS), learner="linear", base="none", cv=3)
+    policy, _ = cases.case("plain vote")
     table = synthetic.classification(50)
     table["answer_stranger"] = table.pop("answer_left")
-    columns = Columns(truth="truth", answers="answer_*", features="x_*")
+    columns = Columns(truth="truth", answers="answer_*", features="x_*,kind")
     with pytest.raises(InvalidInputError, match="must have the entities of the policy"):
         evaluate(policy, read_log(table, columns))
 
@@ -157,7 +146,52 @@ def test_no_row_at_all_is_refused(case):
         evaluate(case[0], iter(()))
 
 
-def test_held_out_points_are_those_of_the_router(case):
+def test_held_out_points_are_those_that_are_told(case):
     policy, log, result = case
-    points = adaptive_points(Held(policy, log))
-    assert [p.labels["fee_weight"] for p in points] == [row["fee_weight"] for row in result["adaptive"]]
+    held = Replay.of(policy, log)
+    for name, points in {
+        "adaptive": adaptive_points(policy, held),
+        "fixed_k": fixed_points(policy, held),
+        "sequential": sequential_points(policy, held),
+    }.items():
+        assert [p.labels["fee_weight"] for p in points] == [row["fee_weight"] for row in result[name]]
+        means = [np.nanmean(point.errors) for point in points]
+        told = [row["error"] ** 2 if log.task == "regression" else row["error"] for row in result[name]]
+        np.testing.assert_allclose(means, told)
+    assert bool(result["sequential"]) == (policy.turns is not None)
+
+
+def test_everybody_together_is_named_by_what_they_do(case):
+    _, log, result = case
+    together = {name for name in result["baselines"] if name.endswith("_all")}
+    if log.answers is None:
+        assert together == set()
+    else:
+        assert together == {"majority_all" if log.task == "classification" else "mean_all", "weighted_all"}
+
+
+def test_a_mean_of_numbers_is_no_majority():
+    policy, log = cases.case("far")
+    result = evaluate(policy, log, draws=5)
+    assert "majority" not in json.dumps(result)
+    said = log.answers.values.mean(axis=1)
+    assert result["baselines"]["mean_all"]["error"] == pytest.approx(np.sqrt(np.mean((said - log.truth) ** 2)))
+
+
+def test_every_error_of_numbers_is_a_root():
+    policy, log = cases.case("far")
+    result = evaluate(policy, log, draws=20)
+    off = np.abs(log.answers.values - log.truth[:, None])
+    for entity, column in zip(result["entities"], off.T, strict=True):
+        assert entity["error"] == pytest.approx(np.sqrt(np.mean(column**2)))
+    # Squares begin where roots end: the least of their means is above the largest single deviation.
+    assert np.mean(off.min(axis=1) ** 2) > off.max()
+    errors = {k: v for k, v in _named(result) if re.search(r"error(_interval/\d)?$|needs_truth_best_of_k$", k)}
+    assert len(errors) > 100
+    assert {key: error for key, error in errors.items() if not 10 < error < off.max()} == {}
+
+
+def _named(tree, name=""):
+    parts = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    found = [pair for key, part in parts for pair in _named(part, f"{name}/{key}")]
+    return [*found, (name, tree)] if isinstance(tree, float) else found

@@ -7,7 +7,7 @@ from askwho import Target
 from askwho.data import Columns, read_log
 from askwho.evaluation import evaluate
 from askwho.fitting import fit
-from askwho.frontier import Frontier
+from askwho.metrics import Frontier
 from tests import policies, synthetic
 from tests.policies import said, taking_turns
 

@@ -12,7 +12,7 @@ from tests import synthetic
 FEES = ",".join(f"{name}={fee}" for name, fee in synthetic.FEES.items())
 WITHOUT_FEES = ["--truth", "truth", "--answers", "answer_*", "--features", "x_*"]
 COLUMNS = [*WITHOUT_FEES, "--fees", FEES]
-QUICK = ["--learner", "linear", "--cv", 3]
+QUICK = ["--learner", "linear", "--cv", 2]
 LONGEST_LINE = 1200
 
 
@@ -42,7 +42,8 @@ def log(rows=60, seed=0):
     """A good log, its columns free to be broken; the hint is worth a base of our own."""
     table = {name: np.array(values, dtype=object) for name, values in synthetic.classification(rows, seed).items()}
     known = np.random.default_rng(seed).random(rows) < 0.8
-    return table | {"hint": np.where(known, table["truth"], "owl").astype(object)}
+    ids = np.array([f"query {i}" for i in range(rows)], dtype=object)
+    return table | {"hint": np.where(known, table["truth"], "owl").astype(object), "id": ids}
 
 
 def parquet(path, table):

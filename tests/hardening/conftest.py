@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from askwho.data import Columns, read_log, write_table
+from askwho.fitting import fit
 from askwho.persistence import save
-from askwho.policy import fit_policy
 from tests import synthetic
 from tests.hardening.commands import COLUMNS, QUICK, everything, log, run, the_line
 
@@ -27,11 +27,11 @@ def place(tmp_path_factory):
         routes=folder / "routes.parquet",
         based_routes=folder / "based_routes.parquet",
     )
-    write_table(found.log, log(400))
+    write_table(found.log, log(300))
     write_table(found.new, log(40, seed=1))
     assert run("fit", found.log, *COLUMNS, *QUICK, "--base", "none", "--out", found.policy) == 0
     columns = Columns(truth="truth", answers="answer_*", features="x_*,hint", fees=synthetic.FEES)
-    based = fit_policy(read_log(found.log, columns), learner="linear", committee="posterior", cv=3)
+    based = fit(read_log(found.log, columns), learner="linear", committee="posterior", cv=2)
     assert based.base is not None
     save(based, found.based)
     assert run("route", found.policy, found.new, "--k", 2, "--out", found.routes) == 0

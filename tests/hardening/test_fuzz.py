@@ -5,16 +5,16 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from askwho import AskwhoError
+from askwho import AskwhoError, Target
 from askwho.cli._options import parse_fees
 from askwho.data import Columns, describe, read_batches, read_log, read_table
 from askwho.persistence import load
-from askwho.routes import combine_routes, make_routes
 from tests.hardening.commands import log
 
 COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*")
@@ -80,17 +80,33 @@ def test_bytes_as_parquet(data, folder):
     read_all(folder / "any.parquet")
 
 
-@given(places=st.lists(st.tuples(st.floats(0, 1), st.integers(1, 255)), min_size=1, max_size=8))
-@settings(max_examples=60)
-def test_parquet_with_bytes_changed(places, folder):
-    whole = folder / "whole.parquet"
+def write_stream(table, path):
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+WHOLE = {
+    "parquet": pa.parquet.write_table,
+    "feather": lambda table, path: pa.feather.write_feather(table, path, compression="uncompressed"),
+    "arrow": write_stream,
+}
+
+
+@given(
+    places=st.lists(st.tuples(st.floats(0, 1), st.integers(1, 255)), min_size=1, max_size=8),
+    kind=st.sampled_from(list(WHOLE)),
+)
+@settings(max_examples=180)
+def test_files_with_bytes_changed(places, kind, folder):
+    whole = folder / f"whole.{kind}"
     if not whole.exists():
-        pa.parquet.write_table(pa.table({n: list(v) for n, v in log(12).items() if n != "kind"}), whole)
+        columns = {name: list(values) for name, values in log(12).items() if name != "kind"}
+        WHOLE[kind](pa.table(columns | {"x_0": [[1.0, 2.0]] * 12}), whole)
     data = bytearray(whole.read_bytes())
     for place, change in places:
         data[int(place * (len(data) - 1))] ^= change
-    (folder / "changed.parquet").write_bytes(bytes(data))
-    read_all(folder / "changed.parquet")
+    (folder / f"changed.{kind}").write_bytes(bytes(data))
+    read_all(folder / f"changed.{kind}")
 
 
 JSON = st.recursive(
@@ -98,6 +114,22 @@ JSON = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=6), inner, max_size=3)),
     max_leaves=8,
 )
+
+
+@given(
+    data=st.one_of(
+        st.binary(max_size=100),
+        st.lists(st.one_of(JSON, st.dictionaries(st.sampled_from(["truth", "answer_a", "x_0"]), JSON)), max_size=4).map(
+            lambda rows: "\n".join(map(json.dumps, rows)).encode()
+        ),
+    )
+)
+@settings(max_examples=200)
+@example(data=b'{"truth": 1e999, "answer_a": 1, "x_0": [1, 2]}')
+def test_bytes_as_lines_of_json(data, folder):
+    path = folder / "any.jsonl"
+    path.write_bytes(data)
+    read_all(path)
 
 
 @given(data=st.one_of(st.binary(max_size=100), TEXTISH.map(str.encode), JSON.map(lambda v: json.dumps(v).encode())))
@@ -181,22 +213,51 @@ def test_odd_tables_of_grades_and_fees(table):
     only_ours(read_log, table, columns)
 
 
-@given(table=tables(("x_0", "x_1", "x_2")), k=st.integers(-1, 5))
+@given(table=tables(("x_0", "x_1", "x_2", "id")), k=st.integers(-1, 5), named=st.booleans())
 @settings(max_examples=200)
-def test_odd_tables_as_queries(table, k, policy):
-    known = only_ours(read_table, table)
-    if known is not None:
-        made = only_ours(make_routes, policy, known, k=k)
-        assert made is None or len(made["k"]) == len(table["x_0"])
+def test_odd_tables_as_queries(table, k, named, policy):
+    if not named:
+        del table["id"]
+    made = only_ours(lambda: policy.decide(table, Target(k=k)).to_columns())
+    assert made is None or len(made["k"]) == len(table["x_0"])
 
 
-@given(changes=st.dictionaries(st.sampled_from(["order", "k", "expected_errors", "base_answer"]), ODD, max_size=2))
+@given(table=tables(("x_0", "x_1", "x_2", "answer_left", "answer_both")), price=st.sampled_from([0.0, 0.1, 10.0]))
+@settings(max_examples=200)
+def test_odd_tables_as_queries_with_answers_so_far(table, price, policy):
+    made = only_ours(lambda: policy.next(table, target=Target(fee_weight=price)).next_columns())
+    assert made is None or len(made["ask"]) == len(table["x_0"])
+
+
+@pytest.fixture(scope="module")
+def decided(policy, place):
+    return policy.read(read_table(place.routes))
+
+
+@given(table=tables(("id", "answer_left", "answer_both", "left")), by_position=st.booleans())
+@settings(max_examples=200)
+def test_odd_tables_as_answers(table, by_position, policy, decided):
+    if by_position:
+        del table["id"]
+    made = only_ours(lambda: policy.combine(decided, table, by_position=by_position).outcome_columns())
+    assert made is None or len(made["fee"]) == 40
+
+
+WRITTEN = ("id", "order", "k", "fees", "expected_error", "expected_errors", "propensity", "propensities", "base_answer")
+
+
+@pytest.fixture(scope="module")
+def tables_of_routes(place):
+    return read_table(place.routes), read_table(place.new)
+
+
+@given(changes=st.dictionaries(st.sampled_from(WRITTEN), ODD, max_size=2))
 @settings(max_examples=150)
-def test_odd_cells_in_routes(changes, policy, place):
-    routes, came = read_table(place.routes), read_table(place.new)
+def test_odd_cells_in_routes(changes, policy, tables_of_routes):
+    routes, came = dict(tables_of_routes[0]), tables_of_routes[1]
     for name, value in changes.items():
         cells = np.empty(len(routes[name]), dtype=object)
         cells[:] = routes[name].tolist()
         cells[0] = value
         routes[name] = cells
-    only_ours(combine_routes, policy, routes, came)
+    only_ours(lambda: policy.combine(policy.read(routes), came).outcome_columns())

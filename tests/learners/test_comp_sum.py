@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as hnp  # noqa: E402
 from torch import nn  # noqa: E402
 
 from askwho import InvalidInputError, Panel  # noqa: E402
-from askwho.costs import multi_task_errors  # noqa: E402
+from askwho.core import multi_task_errors  # noqa: E402
 from askwho.engine import Training  # noqa: E402
 from askwho.learners import (  # noqa: E402
     SURROGATE_NAMES,

@@ -5,6 +5,7 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 from askwho import InvalidInputError
+from askwho.core import folds
 from askwho.learners import (
     LEARNERS,
     CompSum,
@@ -14,7 +15,6 @@ from askwho.learners import (
     check_learner,
     cross_fit,
     fitted,
-    folds,
     learner_name,
     make_learner,
     own_base,
@@ -59,7 +59,7 @@ def test_folds_keep_groups_whole_and_sizes_even():
 
 
 def test_auto_compares_all_that_can_run():
-    assert set(candidates("auto")) <= set(LEARNERS)
+    assert candidates("auto") == list(LEARNERS)
     assert candidates("linear") == ["linear"]
 
 
@@ -73,6 +73,11 @@ def test_a_base_is_kept_only_where_it_beats_a_constant():
     numbers = own_base(X, None, (3 * X[:, 1]).astype(float), fold, task="regression")
     assert numbers is not None
     assert np.abs(numbers.answers - 3 * X[:, 1]).mean() < 0.5
+
+
+def test_free_answers_are_no_classes_to_learn():
+    free = np.array([f"x = {i // 2}" for i in range(60)])
+    assert own_base(X[:60], None, rng.permutation(free), folds(np.arange(60), 3), task="classification") is None
 
 
 def test_a_base_that_hardly_knows_more_than_a_constant_is_left_out():
@@ -126,6 +131,7 @@ def test_a_learner_stays_as_it_comes_where_locality_is_not_clearly_better(name):
 def test_an_object_of_ones_own_is_copied_for_every_fit_and_given_the_seed():
     mine = Means()
     assert isinstance(mine, Learner)
+    check_learner(mine)
     assert candidates(mine) == [mine]
     assert learner_name(mine) == "Means"
     make = make_learner(mine)

@@ -16,7 +16,8 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import LinearRegression
 
 from askwho import InvalidInputError
-from askwho._parts import State, array_of_classes, plain_classes, read_part, state_of
+from askwho._parts import array_of_classes, at_work, plain_classes, read_part, state_of
+from askwho.core import folds
 from askwho.learners import (
     LEARNERS,
     Boosting,
@@ -28,7 +29,6 @@ from askwho.learners import (
     Shares,
     TreeModel,
     fitted,
-    folds,
     graph_of_forest,
     own_base,
 )
@@ -120,15 +120,6 @@ def test_a_learner_without_a_state_is_refused():
     assert str(error.value) == (
         "`learner` must have `to_state` and `from_state` to be saved, got LinearRegression, which has not."
     )
-
-
-def test_only_a_known_kind_is_the_parts_own_to_say():
-    class Odd(Means):
-        def to_state(self):
-            return State("nonsense", super().to_state().plain)
-
-    Odd.__qualname__ = "Means"
-    assert state_of(fitted(lambda _: Odd(), X, ERRORS), "learner").kind == "tests.learners.test_state:Means"
 
 
 # The base of our own.
@@ -309,6 +300,15 @@ def test_a_policy_without_a_state_is_refused():
 
     with pytest.raises(InvalidInputError, match="`scorer` must have `to_state` and `from_state` to be saved, got Str"):
         Shares(Stranger(), 1).to_state()
+
+
+def test_at_work_a_part_is_as_it_would_be_read():
+    parts = [Forest(trees=3).fit(X, ERRORS), perceptrons(inputs=4), base_of("ridge", X[:, 0].astype(float)), Means()]
+    forest, networks, base, mine = map(at_work, parts)
+    assert isinstance(forest.forests_[0][1], TreeModel)
+    assert isinstance(networks, NetworkGraph)
+    assert type(base.model).__name__ == "LinearBase"
+    assert mine is parts[3]
 
 
 # Without what trained them.

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+from askwho.core import rank  # noqa: E402
 from askwho.losses import (  # noqa: E402
     SURROGATES,
     asymmetric_softmax_shares,
@@ -12,7 +13,6 @@ from askwho.losses import (  # noqa: E402
     deferral_weights,
     weighted_comp_sum,
 )
-from askwho.selection import rank  # noqa: E402
 from tests import finite  # noqa: E402
 
 US = [0.0, 0.5, 1.0, 1.5]

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
+from askwho.core import rank  # noqa: E402
 from askwho.losses import comp_sum  # noqa: E402
-from askwho.selection import rank  # noqa: E402
 from askwho.theory import psi  # noqa: E402
 
 US = [0.0, 0.3, 0.5, 1.0, 1.5, 2.0, 3.0]

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 from askwho import InvalidInputError, Panel  # noqa: E402
+from askwho.core import select_top_k  # noqa: E402
 from askwho.losses import comp_sum, deferral_surrogate, deferral_weights, weighted_comp_sum  # noqa: E402
 from askwho.metrics import prefix_deferral_losses  # noqa: E402
-from askwho.selection import select_top_k  # noqa: E402
 from askwho.theory import psi  # noqa: E402
 
 SHIFTS = ["max", "sum", 12.5]

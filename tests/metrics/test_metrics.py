@@ -9,9 +9,7 @@ from hypothesis.extra.numpy import arrays
 from askwho import Answers, Panel
 from askwho import metrics as m
 from askwho.aggregation import Committee, prefixwise
-from askwho.cardinality import cardinality_losses
-from askwho.costs import augmented_costs, task_errors, zero_one
-from askwho.selection import select_adaptive, select_top_k
+from askwho.core import augmented_costs, cardinality_losses, select_adaptive, select_top_k, task_errors, zero_one
 from tests import oracles
 
 rng = np.random.default_rng(0)

@@ -1,4 +1,5 @@
-import hashlib
+"""Beliefs and asking in turn as they are written and read: the same steps, and no torch to take them."""
+
 import json
 import subprocess
 import sys
@@ -6,16 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.numpy import load as load_arrays
-from safetensors.numpy import save as save_arrays
 
-from askwho import Answers, InvalidInputError
-from askwho.answers import Cell
+from askwho import InvalidInputError
 from askwho.data import Columns, read_log, write_table
-from askwho.persistence import _artefact, load, save
-from askwho.policy import fit_policy
-from askwho.routes import combine_routes, make_routes, make_steps
+from askwho.fitting import fit
+from askwho.persistence import load, save
+from askwho.policy import Target
 from tests import synthetic
+from tests.persistence.alike import same_state, same_verdicts
 
 COLUMNS = Columns(
     truth="truth", answers="answer_*", features="x_*", info="info_*", fees=synthetic.FEES, task="classification"
@@ -30,7 +29,7 @@ KINDS = {
 
 
 def table_of(kind, n, seed=0):
-    """The synthetic log in other words; with a base that x_0 gives, or with an answer of its own for every query."""
+    """The synthetic log in other words; with a base that x_1 gives, or with an answer of its own for every query."""
     rng = np.random.default_rng(seed)
     table = synthetic.classification(n, seed)
     names = np.array(["cat", "dog", "owl"])
@@ -49,14 +48,15 @@ def table_of(kind, n, seed=0):
 def pair(request, tmp_path_factory):
     """A policy, the same one read back, where it lies, and new queries."""
     kind = request.param
-    policy = fit_policy(
-        read_log(table_of(kind, 400), COLUMNS),
+    policy = fit(
+        read_log(table_of(kind, 300), COLUMNS),
         learner="linear",
         base="auto" if kind == "a base" else "none",
         committee="posterior",
-        cv=3,
+        cv=2,
     )
     assert (policy.base is not None) == (kind == "a base")
+    assert len(policy.combiner.beliefs.classes) == (0 if kind == "open" else 3)
     folder = tmp_path_factory.mktemp("beliefs") / "policy"
     save(policy, folder)
     return policy, load(folder), folder, table_of(kind, 60, seed=1)
@@ -72,45 +72,40 @@ def partly(table, seed=0):
                 [value if h else None for value, h in zip(table[column].tolist(), heard[:, j], strict=True)],
                 dtype=object,
             )
-    return given
+    return given | {"id": np.arange(60)}
 
 
-def same(ours, theirs):
-    assert ours.keys() == theirs.keys()
-    for name, values in ours.items():
-        if name == "confidence":
-            assert theirs[name] == pytest.approx(values, abs=1e-4)
-        else:
-            assert theirs[name] == values
+def test_a_loaded_policy_has_the_same_beliefs(pair):
+    policy, loaded, _, _ = pair
+    same_state(policy, loaded)
 
 
 def test_a_loaded_policy_takes_the_same_steps(pair):
     policy, loaded, _, table = pair
+    asked = set()
     for weight in (0.0, 0.02, 0.3, 50.0):
-        for given in (partly(table), {n: v for n, v in table.items() if n.startswith("x_")}):
-            same(make_steps(policy, given, fee_weight=weight), make_steps(loaded, given, fee_weight=weight))
+        for given in (partly(table), {n: v for n, v in table.items() if n.startswith("x_")} | {"id": np.arange(60)}):
+            ours, theirs = (p.next(given, target=Target(fee_weight=weight)).next_columns() for p in (policy, loaded))
+            assert ours == theirs
+            asked |= set(ours["ask"])
+    assert {None, "left"} < asked
 
 
 def test_a_loaded_policy_combines_the_same(pair):
     policy, loaded, _, table = pair
-    assert loaded.router.committee_ == policy.router.committee_ == "posterior"
-    ours, theirs = (
-        {name: np.array([None, *values], dtype=object)[1:] for name, values in made.items()}
-        for made in (make_routes(policy, table, k=3), make_routes(loaded, table, k=3))
-    )
-    assert ours["ask"].tolist() == theirs["ask"].tolist()
-    same(combine_routes(policy, ours, table), combine_routes(loaded, theirs, table))
+    assert loaded.combiner.rule == policy.combiner.rule == "posterior"
+    same_verdicts(policy, loaded, table, Target(k=3))
+    same_verdicts(policy, loaded, table, Target(fee_weight=0.1))
 
 
 def test_a_loaded_policy_keeps_what_turns_were_tried_on(pair):
     policy, loaded, _, table = pair
-    for ours, theirs in zip(policy.router.validated_turns_, loaded.router.validated_turns_, strict=True):
-        assert theirs == pytest.approx(ours, rel=1e-5, abs=1e-7)
-    budget = max(p["mean_fee"] for p in policy.router.validated_turns_)
-    ours, theirs = (p.router.setting_for(budget=budget, confidence=0.8, mode="sequential") for p in (policy, loaded))
+    ours, theirs = (p.turns.tried.validated(p.task) for p in (policy, loaded))
     assert ours == theirs
+    target = Target(budget=max(point["mean_fee"] for point in ours), confidence=0.8)
+    assert policy.setting(target, in_turn=True) == loaded.setting(target, in_turn=True)
     if policy.base is not None:
-        np.testing.assert_allclose(loaded.shares(table), policy.shares(table), atol=1e-5)
+        np.testing.assert_array_equal(loaded.see(table).shares, policy.see(table).shares)
 
 
 @pytest.mark.parametrize("pair", ["text", "a base"], indirect=True)
@@ -118,7 +113,8 @@ def test_torch_is_not_needed_to_take_turns_or_to_combine(pair, tmp_path):
     policy, _, folder, table = pair
     given = partly(table)
     write_table(tmp_path / "queries.parquet", given)
-    write_table(tmp_path / "answers.parquet", {n: v for n, v in table.items() if n.startswith(("answer", "info"))})
+    came = {n: v for n, v in table.items() if n.startswith(("answer", "info"))}
+    write_table(tmp_path / "answers.parquet", came | {"id": np.arange(60)})
     code = f"""
 import sys, json
 from tests.blocked import block
@@ -138,55 +134,17 @@ print(json.dumps([read_table(place + "/steps.parquet")["ask"].tolist(), "torch" 
     assert found.returncode == 0, found.stderr
     asked, torch = json.loads(found.stdout.splitlines()[-1])
     assert not torch
-    assert asked == make_steps(policy, given, fee_weight=0.05)["ask"]
+    assert asked == policy.next(given, target=Target(fee_weight=0.05)).next_columns()["ask"]
 
 
-@pytest.fixture
-def older(tmp_path):
-    """An artefact as it was before there were beliefs: without their keys and without their arrays."""
-    policy = fit_policy(read_log(table_of("text", 250), COLUMNS), learner="linear", base="none", committee="auto", cv=3)
-    policy.router.committee_ = "majority"
-    folder = tmp_path / "policy"
-    save(policy, folder)
-    manifest = json.loads((folder / "manifest.json").read_text())
-    entry = manifest["files"]["arrays.safetensors"]
-    arrays = load_arrays((folder / entry["file"]).read_bytes())
-    kept = {name: array for name, array in arrays.items() if not name.startswith(("beliefs.", "asking.", "turns."))}
-    assert len(kept) < len(arrays)
-    data = save_arrays(kept)
-    digest = hashlib.sha256(data).hexdigest()
-    entry |= {"file": f"arrays.{digest[:16]}.safetensors", "sha256": digest}
-    (folder / entry["file"]).write_bytes(data)
-    assert manifest.pop("beliefs") is not None
-    del manifest["checksum"]
-    manifest["checksum"] = _artefact._checksum(manifest)
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    return policy, folder
-
-
-def test_an_artefact_from_before_beliefs_decides_as_it_did_and_takes_no_turns(older):
-    policy, folder = older
-    loaded, table = load(folder), table_of("text", 60, seed=1)
-    ours, theirs = (p.select(table, fee_weight=0.1) for p in (policy, loaded))
-    np.testing.assert_array_equal(ours.order, theirs.order)
-    np.testing.assert_array_equal(ours.k, theirs.k)
-    said = Answers.from_table({n: table[f"answer_{n}"] for n in policy.panel.names}, policy.panel)
-    np.testing.assert_array_equal(
-        policy.combine(ours, said, table).at(ours.k)[0], loaded.combine(theirs, said, table).at(theirs.k)[0]
-    )
-    nothing = Answers(said.values, np.full(said.states.shape, Cell.NOT_ASKED, dtype=np.int8))
-    with pytest.raises(InvalidInputError, match="cannot ask in turn"):
-        loaded.router.next_step(loaded.features(table), nothing, fee_weight=0.1)
-    with pytest.raises(InvalidInputError, match="cannot ask in turn"):
-        loaded.router.setting_for(budget=1.0, mode="sequential")
-    assert loaded.router.setting_for(budget=1.0) == policy.router.setting_for(budget=1.0)
-
-
-def test_a_policy_of_another_committee_travels_without_beliefs(tmp_path):
-    policy = fit_policy(
-        read_log(table_of("text", 250), COLUMNS), learner="linear", base="none", committee="majority", cv=3
-    )
-    assert policy.router.beliefs_ is None
-    save(policy, tmp_path / "policy")
+def test_a_policy_of_another_committee_travels_without_beliefs_and_takes_no_turns(plain, new, tmp_path):
+    assert plain.combiner.beliefs is plain.turns is None
+    save(plain, tmp_path / "policy")
     loaded = load(tmp_path / "policy")
-    assert loaded.router.beliefs_ is loaded.router.asking_ is loaded.router.turns_ is None
+    assert loaded.combiner.beliefs is loaded.turns is None
+    assert loaded.combiner.rule == "majority"
+    with pytest.raises(InvalidInputError, match="cannot ask in turn"):
+        loaded.next(new, target=Target(fee_weight=0.1))
+    with pytest.raises(InvalidInputError, match="cannot ask in turn"):
+        loaded.setting(Target(budget=1.0), in_turn=True)
+    assert loaded.setting(Target(budget=1.0)) == plain.setting(Target(budget=1.0))

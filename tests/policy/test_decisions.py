@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from askwho import Answers, InvalidInputError, Target
-from askwho.answers import Cell
+from askwho.core import Cell
 from askwho.data import read_log
 from askwho.fitting import fit
 from tests import policies, synthetic

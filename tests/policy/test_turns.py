@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from askwho import Answers, InvalidInputError, Target, load, save
-from askwho.answers import Cell
+from askwho.core import Cell
 from askwho.data import Columns, read_log
 from askwho.evaluation import evaluate
 from askwho.fitting import fit

@@ -13,7 +13,7 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.tags, self.ids, self.links, self.bad, self.words, self._open = [], [], [], [], [], []
-        self.labelled = []
+        self.labelled, self.rows = [], []
         self.feed(text)
         self.close()
         assert not self._open, self._open
@@ -21,6 +21,8 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
         told = dict(attrs)
         self.tags.append(tag)
+        if tag == "tr":
+            self.rows.append([])
         if "id" in told:
             self.ids.append(told["id"])
         if tag == "a":
@@ -39,6 +41,8 @@ class Page(HTMLParser):
     def handle_data(self, data):
         if self._open and self._open[-1] != "style":
             self.words.append(data)
+            if "tr" in self._open:
+                self.rows[-1].append(data)
         elif self._open:
             self.bad += re.findall(r"@import|url\(|expression", data)
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.report import cases
+from tests import cases
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here: apt-get install chromium")
@@ -43,7 +43,7 @@ def browse(tmp_path, page, *flags):
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
-@pytest.mark.parametrize("kind", cases.KINDS)
+@pytest.mark.parametrize("kind", cases.SHOWN)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_message_and_no_sideways_scroll(written, tmp_path, kind, width):
     report = written(kind)[2]

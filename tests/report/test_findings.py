@@ -1,32 +1,37 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from askwho import Target
 from askwho.evaluation import Resamples, evaluate
+from askwho.policy import Outcomes
 from askwho.report import _changes as changes
 from askwho.report import _findings as findings
 from askwho.report._write import default_target
+from tests import cases
 
 
 @pytest.fixture(scope="module", params=["classes", "regression", "missing"])
-def decided(request, fitted):
-    return findings.Decided.of(*fitted(request.param), {"k": 3, "fee_weight": 1.0})
+def decided(request):
+    return findings.Decided.of(*cases.case(request.param), Target(k=3, fee_weight=1.0))
 
 
 def test_decisions_are_those_that_are_deployed(decided):
-    held, selection = decided.held, decided.selection
+    log, decisions = decided.held.log, decided.decisions
     scored = ~np.isnan(decided.errors)
-    verdicts = held.policy.combine(selection, held.log.answers, held.log.known, info=held.log.info)
-    said, known = verdicts.at(selection.k)
-    if held.log.task == "classification":
-        errors = (~known | (said != held.log.truth)).astype(float)
+    outcome = decided.policy.combine(decisions, log.answers, info=log.info).outcome
+    if log.task == "classification":
+        errors = (~outcome.decided | (outcome.values != log.truth)).astype(float)
     else:
-        errors = np.square(said - held.log.truth)
+        errors = np.square(outcome.values - log.truth)
+    assert scored.any()
     np.testing.assert_allclose(decided.errors[scored], errors[scored])
-    np.testing.assert_allclose(decided.fees, np.where(selection.members, held.fees, 0).sum(axis=1))
+    np.testing.assert_allclose(decided.fees, np.where(decisions.members, log.fees, 0).sum(axis=1))
 
 
 def test_shares_add_up(decided):
-    by_rank, k = decided.by_rank, decided.selection.k
+    by_rank, k = decided.by_rank, decided.decisions.k
     np.testing.assert_allclose(by_rank.sum(axis=0), [(k > r).mean() for r in range(by_rank.shape[1])])
     np.testing.assert_allclose(by_rank.sum(axis=1), decided.asked(np.ones(len(k), dtype=bool)))
 
@@ -38,7 +43,7 @@ def test_changed_queries_are_told_as_they_were(decided):
     assert len(found.shown) == min(10, found.better + found.worse)
     for one in found.shown:
         assert one.why.query == one.row
-        assert len(one.why.chosen) == decided.selection.k[one.row] > 1
+        assert len(one.why.chosen) == decided.decisions.k[one.row] > 1
         assert list(one.said) == [reason.name for reason in one.why.chosen]
         assert one.truth == truth[one.row]
         assert (one.errors[1] < one.errors[0]) == one.better
@@ -90,15 +95,24 @@ def test_squared_errors_are_shown_as_their_root():
     assert (found.expected, found.error) == (2.0, 3.0)
 
 
-def test_the_setting_that_is_shown_spends_no_more_than_the_best_single(fitted):
-    policy, log = fitted("classes")
+def test_the_setting_that_is_shown_spends_no_more_than_the_best_single():
+    policy, log = cases.case("classes")
     best = evaluate(policy, log, draws=5)["baselines"]["best_single"]["name"]
-    target = default_target(policy, best)
-    assert target == {"budget": policy.router.fees_[policy.panel.names.index(best)]}
+    assert default_target(policy, best) == Target(budget=policy.judge.fees.usual[policy.panel.names.index(best)])
 
 
-def test_more_groups_than_can_be_shown_are_put_together(fitted):
-    _, log = fitted("classes")
+def test_where_the_best_single_is_too_cheap_the_cheapest_setting_is_shown():
+    policy, _ = cases.case("classes")
+    tried, dear = policy.tried, slice(0, 5)
+    dear = Outcomes(tried.prices[dear], tried.errors[dear], tried.fees[dear], tried.sizes[dear])
+    spent = [point["mean_fee"] for point in dear.validated(policy.task)]
+    assert min(spent) > policy.judge.fees.usual[policy.panel.names.index("noise")]
+    target = default_target(replace(policy, tried=dear), "noise")
+    assert target == Target(fee_weight=dear.prices[np.argmin(spent)])
+
+
+def test_more_groups_than_can_be_shown_are_put_together():
+    _, log = cases.case("classes")
     values = np.array([f"group {min(i, 60)}" for i in range(len(log))])
     found = findings.grouping_of(log, ("many", values))
     assert len(found.names) == findings.MOST_GROUPS

@@ -7,16 +7,17 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from askwho import InvalidInputError
-from askwho.report import write_report
-from tests.report import cases
+from askwho import InvalidInputError, Target, write_report
+from askwho.replay import Replay
+from askwho.report._words import number
+from tests import cases
 from tests.report.parsing import Page
 
 pytest.importorskip("matplotlib")
 SECTIONS = ["headline", "frontier", "asked", "difficulty", "calibration", "changed", "provenance"]
 
 
-@pytest.fixture(params=cases.KINDS)
+@pytest.fixture(params=cases.SHOWN)
 def kind(request):
     return request.param
 
@@ -112,6 +113,48 @@ def test_the_oracle_is_marked(text):
     assert "oracle (needs the truth)" in text
 
 
+def test_an_error_is_never_called_an_accuracy(text):
+    assert "accura" not in text.lower()
+
+
+def test_every_error_of_numbers_is_a_root(written):
+    policy, log, report = written("far")
+    shown = Page(report.out.read_text()).text.partition("Where this comes from")[0]
+    off = np.abs(log.answers.values - log.truth[:, None])
+    # Squares begin where roots end: the least of their means is above the largest single deviation, and any number.
+    assert np.mean(off.min(axis=1) ** 2) > off.max()
+    largest = max(off.max(), np.abs(log.truth).max(), np.abs(log.answers.values).max(), len(log) * len(policy.panel))
+    numbers = [float(word.replace(",", "")) for word in re.findall(r"[\d.,]*\d", shown)]
+    assert len(numbers) > 200
+    assert max(numbers) <= largest * 1.01
+    assert "RMSE" in shown
+    assert "majority" not in shown
+    assert "vote" not in shown
+    assert "everybody's mean" in shown
+    assert "everybody, weighed" in shown
+    best = np.sqrt(np.mean(off**2, axis=0).min())
+    assert f"it gets {number(best)}" in shown
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_scores_that_are_given_are_what_is_shown(tmp_path):
+    policy, log = cases.case("plain vote")
+    errors = Replay.of(policy, log).log.errors
+    shown = {}
+    for name, scores in {"perfect": -errors, "random": np.random.default_rng(0).random(errors.shape)}.items():
+        out = tmp_path / f"{name}.html"
+        report = write_report(policy, log, out, target=Target(k=1), scores=scores, draws=5)
+        page = Page(report.out.read_text())
+        assert "by scores that were given" in page.text
+        assert "one at a time" not in page.text
+        shown[name] = float(re.search(r"the policy gets error ([\d.]+)", page.text)[1])
+        chosen = errors[np.arange(len(errors)), scores.argmax(axis=1)].mean()
+        assert shown[name] == pytest.approx(chosen, abs=0.0005)
+    own = Page(write_report(policy, log, tmp_path / "own.html", target=Target(k=1), draws=5).out.read_text()).text
+    assert "by scores that were given" not in own
+    assert shown["perfect"] < float(re.search(r"the policy gets error ([\d.]+)", own)[1]) < shown["random"]
+
+
 def test_grades_say_what_cannot_be_shown(written):
     text = Page(written("grades")[2].out.read_text()).text
     assert "The log holds grades, not answers" in text
@@ -122,21 +165,24 @@ def test_answers_that_are_missing_are_counted(written):
     assert "of the policy's choices can be scored" in Page(written("missing")[2].out.read_text()).text
 
 
-def test_groups_are_found_or_given(written, tmp_path):
+def test_groups_are_found_or_given(written, request, tmp_path):
     policy, log, report = written("classes")
+    request.getfixturevalue("undrawn")
     assert "By kind" in Page(report.out.read_text()).text
     halves = np.where(np.arange(len(log)) % 2, "odd ones", "even ones")
     given = write_report(policy, log, tmp_path / "r.html", by=("half", halves), draws=5)
     text = Page(given.out.read_text()).text
     assert "By half" in text
     assert "odd ones" in text
-    assert "The log tells no groups apart" in Page(written("regression")[2].out.read_text()).text
+    bare = write_report(*cases.case("regression"), tmp_path / "r.html", draws=5)
+    assert "The log tells no groups apart" in Page(bare.out.read_text()).text
 
 
 @pytest.mark.parametrize("target", [{"k": 1}, {"k": 3}, {"fee_weight": 0.0}, {"budget": 0.3, "confidence": 0.8}])
-def test_any_setting_can_be_shown(written, tmp_path, target):
-    policy, log, _ = written("classes")
-    text = write_report(policy, log, tmp_path / "r.html", draws=5, **target).out.read_text()
+@pytest.mark.usefixtures("undrawn")
+def test_any_setting_can_be_shown(tmp_path, target):
+    policy, log = cases.case("classes")
+    text = write_report(policy, log, tmp_path / "r.html", draws=5, target=Target(**target)).out.read_text()
     page = Page(text)
     if "k" in target:
         assert f"the committee is always of {target['k']}" in page.text
@@ -153,12 +199,15 @@ def test_any_setting_can_be_shown(written, tmp_path, target):
         ({"out": "folder.html"}, "there is a folder of that name"),
         ({"out": "taken.html"}, "must leave room for its figures"),
         ({"by": ("half", np.zeros(3))}, "`by` must have a value for each of the 160 queries, got 3"),
-        ({"k": 99}, "`k` must be between 1 and"),
-        ({"k": 1, "budget": 3.0}, "One target must be given"),
+        ({"target": Target(k=99)}, "`k` must be between 1 and"),
+        ({"target": Target(max_error=0.0)}, "`max_error` must be at least"),
+        ({"scores": np.zeros((160, 3))}, "`scores` must have shape (160, 4), got (160, 3)"),
+        ({"scores": np.zeros((3, 4))}, "`scores` must have shape (160, 4), got (3, 4)"),
+        ({"scores": np.full((160, 4), np.nan)}, "`scores` must be finite, got nan"),
     ],
 )
-def test_what_cannot_be_is_refused_and_leaves_nothing(written, tmp_path, change, message):
-    policy, log, _ = written("classes")
+def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path, change, message):
+    policy, log = cases.case("classes")
     (tmp_path / "folder.html").mkdir()
     (tmp_path / "taken_figures").write_text("mine")
     before = sorted(tmp_path.rglob("*"))
@@ -166,6 +215,13 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(written, tmp_path, change,
     with pytest.raises(InvalidInputError, match=re.escape(message)):
         write_report(policy, log, out, draws=5, **change)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_what_is_no_target_is_refused(tmp_path):
+    policy, log = cases.case("classes")
+    with pytest.raises(InvalidInputError, match="One target must be given"):
+        write_report(policy, log, tmp_path / "r.html", target=Target(k=1, budget=3.0))
+    assert not list(tmp_path.iterdir())
 
 
 def test_letters_that_matplotlib_lacks_are_no_warning(written, tmp_path):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askwho import Answers, Panel
-from askwho.selection import select_top_k
+from askwho.core import select_top_k
 from askwho.theory import Cascade, cascade_scores
 
 

@@ -9,10 +9,8 @@ from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._types import BoolRanks, Order
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell, Panel, Selection, in_order
 from askwho.exceptions import InvalidInputError
-from askwho.panel import Panel
-from askwho.selection import Selection, in_order
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from askwho.aggregation._committee import Committee
-from askwho.answers import Cell
+from askwho.core import Cell
 
 
 def best_of_k(errors: Float[np.ndarray, "n K"]) -> Float[np.ndarray, "n K"]:

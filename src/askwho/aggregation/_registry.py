@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from askwho import _validation as check
-from askwho._types import Ties
+from askwho._types import Task, Ties
 from askwho.aggregation import _averages, _votes
 from askwho.aggregation._committee import Committee, Verdicts
 from askwho.exceptions import InvalidInputError
@@ -28,7 +28,7 @@ class Aggregation:
     """
 
     name: str
-    task: Literal["classification", "regression"]
+    task: Task
     combine: Callable[..., Verdicts]
     needs: Literal["answers", "scores", "expected errors"]
 

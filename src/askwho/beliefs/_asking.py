@@ -6,7 +6,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
 from askwho import _parts
-from askwho._parts import part, pick
+from askwho import _validation as check
+from askwho._parts import part
 from askwho.beliefs._pool import Case, Pool, State
 
 _DEPTH = 6
@@ -17,7 +18,8 @@ _RIDGE = 0.1
 _SMALL_PANEL = 6
 _GREEDY_DEPTH = 5
 _LEAST_GAIN = 1e-4
-_BASIS = ("centre", "scale", "directions", "offsets")  # the arrays of a basis, in the order of its fields
+# The arrays of a basis and their shapes, in the order of its fields.
+_BASIS = {"centre": "f", "scale": "f", "directions": "f d", "offsets": "d"}
 NEVER = 1e3
 """The change in cost of asking somebody who cannot be asked."""
 
@@ -25,7 +27,7 @@ NEVER = 1e3
 @part("basis")
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """Lines and bent lines in random directions through the summary of a state.
+    """The summary of a state, standardised, and random ReLU features of it (Rahimi and Recht 2008).
 
     Args:
         centre: shape (f,).
@@ -55,6 +57,11 @@ class Basis:
             rng.uniform(-1.5, 1.5, _DIRECTIONS).astype(np.float32),
         )
 
+    @property
+    def width(self) -> int:
+        """How many basis functions there are: a constant, the lines and the bent ones."""
+        return 1 + len(self.centre) + len(self.offsets)
+
     def apply(self, summary: Float32[np.ndarray, "n f"]) -> Float32[np.ndarray, "n b"]:
         """Return the basis functions of states, shape (n, 1 + f + d)."""
         scaled = (summary - self.centre) / self.scale
@@ -68,7 +75,7 @@ class Basis:
     @classmethod
     def from_state(cls, state: _parts.State) -> "Basis":
         """Return the basis that `to_state` wrote."""
-        return cls(*pick(state.arrays, *_BASIS))
+        return cls(*state.pick(**_BASIS))
 
 
 @part("asking")
@@ -107,7 +114,7 @@ class Asking:
         free_start: bool,
         random_state: int = 0,
     ) -> "Asking":
-        """Return the rule learned by backward regression.
+        """Return the rule learned by backward regression: least-squares Monte Carlo (Longstaff and Schwartz 2001).
 
         For every number of questions from the last to the first: states are drawn as some policy might reach them, each
         entity not yet asked is heard, and what follows (stop, or go on as already learned) is regressed on the state
@@ -222,15 +229,13 @@ class Asking:
     @classmethod
     def from_state(cls, state: _parts.State) -> "Asking":
         """Return the rule that `to_state` wrote."""
-        levels = range(sum(name.startswith("gains-") for name in state.arrays))
-        return cls(
-            state.arrays["entities"].astype(np.intp),
-            state.arrays["prices"],
-            [state.read(f"basis-{level}") for level in levels],
-            [state.arrays[f"gains-{level}"] for level in levels],
-            bool(state.plain["free_start"]),
-            state.read("pool"),
-        )
+        levels = range(sum(name.startswith("basis-") for name in state.parts))
+        bases: list[Basis] = [state.read(f"basis-{level}") for level in levels]
+        gains = {f"gains-{level}": f"{basis.width} e p" for level, basis in enumerate(bases)}
+        entities, prices, *found = state.pick(entities="e", prices="p", **gains)
+        pool: Pool = state.need("pool")
+        check.same_shape(pool.members, "members", entities.shape, "one for each entity that is asked in turn")
+        return cls(entities.astype(np.intp), prices, bases, found, bool(state.plain["free_start"]), pool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,6 +274,7 @@ def in_turn(
     fees: Float[np.ndarray, "n a"],
     fee_weight: float,
     asked: Bool[np.ndarray, "n a"],
+    own: Bool[np.ndarray, " a"] | None = None,
 ) -> Turns:
     """Return what asking in turn comes to at a price.
 
@@ -278,13 +284,18 @@ def in_turn(
         fees: shape (n, |A|), expected.
         fee_weight: λ.
         asked: shape (n, |A|), whose answers are known.
+        own: shape (|A|,), who answers without being asked, and so is heard before the first question.
     """
     small, few = case.only(asking.entities), asking.pool
     paid, there = fees[:, asking.entities], asked[:, asking.entities]
     n, depth = len(case), len(asking.bases)
     order, known = np.full((n, max(1, depth)), -1), np.ones(n, dtype=bool)
     state = few.nothing(small, np.arange(n))
-    for level in range(depth):
+    before = np.flatnonzero(own[asking.entities])[:depth] if own is not None else np.arange(0)
+    for level, place in enumerate(before):
+        order[:, level] = asking.entities[place]
+        state = few.hear(small, state, int(place))
+    for level in range(len(before), depth):
         change, _ = asking.changes(small, state, paid[state.rows], fee_weight)
         best = change.argmin(axis=1)
         go = change[np.arange(len(best)), best] < 0

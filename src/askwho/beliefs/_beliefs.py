@@ -8,11 +8,10 @@ from jaxtyping import Bool, Float, Float32, Int, Shaped
 from askwho import _validation as check
 from askwho._parts import State, array_of_classes, part, plain_classes
 from askwho.aggregation import Committee, Verdicts
-from askwho.answers import Answers, Cell
 from askwho.beliefs._evidence import Evidence, Heard
 from askwho.beliefs._pool import Case, Pool, random_masks
+from askwho.core import Answers, Cell, each_fold
 from askwho.exceptions import InvalidInputError
-from askwho.learners import each_fold
 
 # Beyond so many classes nobody's habits with each of them can be learned: candidates are then what a row's members say.
 _MOST_CLASSES = 64
@@ -211,7 +210,13 @@ class Beliefs:
     def from_state(cls, state: State) -> "Beliefs":
         """Return the beliefs that `to_state` wrote."""
         classes, truths = (array_of_classes(state.plain[name]) for name in ("classes", "truths"))
-        return cls(classes, truths, state.arrays["share"], state.read("evidence"), state.read("pool"))
+        (share,) = state.pick(share=str(len(classes)))
+        evidence, pool = state.need("evidence"), state.need("pool")
+        check.same_shape(pool.members, "members", evidence.bias.shape, "one for each entity")
+        habits = evidence.by_class.shape[1]
+        if len(classes) and (habits != len(classes) or not np.isin(truths, classes).all()):
+            raise InvalidInputError(f"`classes` must hold the truths, with habits of each, got {len(classes)} of them.")
+        return cls(classes, truths, share, evidence, pool)
 
 
 def _codes(answers: Answers, spoke: Bool[np.ndarray, "n a"], classes: np.ndarray) -> Int[np.ndarray, "n a"]:

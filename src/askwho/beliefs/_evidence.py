@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 from sklearn.linear_model import LogisticRegression
 
-from askwho._parts import State, part, pick
+from askwho._parts import State, part
 
 _CLIP = 1e-3
 # Odds of one answer beyond e^6 are taken for e^6: a few hundred rows cannot tell more.
@@ -17,7 +17,17 @@ _LEAST_EVIDENCE = -8.0
 _KNOTS = (0.25, 0.5, 0.75, 0.9)
 # Confusions count as if so many wrong answers more had been seen, spread like the truths.
 _PRIOR_WRONG = 20.0
-_ARRAYS = ("weights", "bias", "by_class", "centre", "scale", "knots", "confusion", "silent")  # the fields, in order
+# The fields and their shapes, in order.
+_ARRAYS = {
+    "weights": "a f",
+    "bias": "a",
+    "by_class": "a c",
+    "centre": "a",
+    "scale": "a",
+    "knots": "a q",
+    "confusion": "a c c",
+    "silent": "a",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +160,7 @@ class Evidence:
     @classmethod
     def from_state(cls, state: State) -> "Evidence":
         """Return the evidence that `to_state` wrote."""
-        return cls(*pick(state.arrays, *_ARRAYS))
+        return cls(*state.pick(**_ARRAYS))
 
     @cached_property
     def _entities(self) -> Int[np.ndarray, " a"]:

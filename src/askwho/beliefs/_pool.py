@@ -198,11 +198,11 @@ class Pool:
     @classmethod
     def from_state(cls, state: _parts.State) -> "Pool":
         """Return the pool that `to_state` wrote."""
-        return cls(state.arrays["members"], state.arrays["sources"])
+        return cls(*state.pick(members="a", sources=f"{_SOURCES} {_BANDS.max() + 1}"))
 
 
 def random_masks(asked: Bool[np.ndarray, "n a"], *, random_state: int) -> list[Bool[np.ndarray, "n a"]]:
-    """Return sets of members to learn from: some of all sizes at random, and everybody."""
+    """Return sets of members to learn from, each of shape (n, |A|): some of all sizes at random, and everybody."""
     rng = np.random.default_rng(random_state)
     n, size = asked.shape
     masks = [asked]

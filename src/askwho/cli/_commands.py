@@ -260,7 +260,9 @@ def report(
 def route(
     policy: o.PolicyFolder,
     queries: o.QueriesFile,
-    out_: Annotated[Path, typer.Option("--out", help="Where to write the routes: .parquet, .csv.", show_default=False)],
+    out_: Annotated[
+        Path, typer.Option("--out", help="Where to write the routes: .parquet, .csv, .jsonl.", show_default=False)
+    ],
     k: o.K = None,
     budget: o.Budget = None,
     max_error: o.MaxError = None,
@@ -286,7 +288,7 @@ def route(
     total: dict[str, float] = {"queries": 0}
 
     def routes() -> Iterator[dict[str, list[Any]]]:
-        for batch in read_batches(queries, name="queries"):
+        for batch in read_batches(queries, name="queries", texts=loaded.texts):
             if sequential:
                 steps = loaded.next(batch, target=target, explore=explore, random_state=rng).next_columns()
                 sums = {"to_ask": sum(name is not None for name in steps["ask"]), "fee": sum(steps["fee"])}
@@ -345,7 +347,7 @@ def combine(
     routes: Annotated[Path, typer.Argument(help="What `askwho route` wrote.", show_default=False)],
     answers: Annotated[Path, typer.Argument(help="What came back, matched by id.", show_default=False)],
     out_: Annotated[
-        Path, typer.Option("--out", help="Where to write the decisions: .parquet, .csv.", show_default=False)
+        Path, typer.Option("--out", help="Where to write the decisions: .parquet, .csv, .jsonl.", show_default=False)
     ],
     by_position: Annotated[
         bool, typer.Option("--by-position", help="Answers have no ids: match them row by row with the routes.")
@@ -358,8 +360,8 @@ def combine(
     total: dict[str, Any] = {"queries": 0, "decided": 0, "mean_fee": 0.0, "wait_for_more": 0}
 
     def decisions() -> Iterator[dict[str, list[Any]]]:
-        for routed, answered in matched(routes, answers, loaded.columns.id or "id", by_position=by_position):
-            made = loaded.combine(loaded.read(routed), answered, by_position=by_position).outcome_columns()
+        for routed, came in matched(loaded, routes, answers, by_position=by_position):
+            made = loaded.combine(routed, came, by_position=by_position).outcome_columns()
             total["queries"] += len(made["fee"])
             total["decided"] += sum(p is not None for p in made["prediction"])
             total["mean_fee"] += sum(made["fee"])

@@ -10,12 +10,11 @@ from typing import Annotated, Any, cast
 import typer
 
 from askwho._validation import once
-from askwho.answers import Nulls
-from askwho.data import Columns
+from askwho.data import Columns, Nulls
 from askwho.exceptions import InvalidInputError
 from askwho.policy import Target
 
-Log = Annotated[Path, typer.Argument(help="A Parquet or CSV file, one row a query.", show_default=False)]
+Log = Annotated[Path, typer.Argument(help="Parquet, CSV, JSON lines or Arrow: a row a query.", show_default=False)]
 Truth = Annotated[str | None, typer.Option(help="The column of right answers.")]
 AnswersGlob = Annotated[str | None, typer.Option("--answers", help="What each entity answered, such as 'answer_*'.")]
 Grades = Annotated[str | None, typer.Option(help="Grades in [0, 1], such as 'grade_*', where there is no truth.")]
@@ -32,7 +31,7 @@ Encoder = Annotated[
 ]
 Id = Annotated[str | None, typer.Option("--id", help="The column that names each query.")]
 PolicyFolder = Annotated[Path, typer.Argument(help="The folder of a policy.", show_default=False)]
-QueriesFile = Annotated[Path, typer.Argument(help="A Parquet, CSV or JSONL file of queries.", show_default=False)]
+QueriesFile = Annotated[Path, typer.Argument(help="Queries: Parquet, CSV, JSON lines or Arrow.", show_default=False)]
 Allow = Annotated[str | None, typer.Option(help="Parts of your own that may be loaded: 'mypackage:MyLearner,...'.")]
 K = Annotated[int | None, typer.Option(help="Ask exactly so many.")]
 Budget = Annotated[float | None, typer.Option(help="Stay within this mean fee.")]
@@ -114,11 +113,12 @@ def words(given: str | None) -> list[str]:
     return [] if given is None else [word.strip() for word in given.split(",") if word.strip()]
 
 
-def print_version(value: bool) -> None:  # noqa: FBT001 - typer's own way
-    """Print the version and leave."""
+def print_version(value: bool) -> bool:  # noqa: FBT001 - typer's own way
+    """Print the version and leave, where that is asked for; return whether it is."""
     if value:
         typer.echo(f"askwho {version('askwho')}")
         raise typer.Exit
+    return value
 
 
 def _pair(part: str, name: str) -> tuple[str, str]:

@@ -1,5 +1,6 @@
-"""The decision log: from files and data frames to arrays aligned by query."""
+"""Logs and queries: from files, data frames and dicts to arrays aligned by query."""
 
+from askwho.core import Nulls
 from askwho.data._check import Description, Problem, describe
 from askwho.data._columns import Columns, Resolved, named, resolve
 from askwho.data._encoder import FeatureEncoder
@@ -17,6 +18,7 @@ __all__ = [
     "EncoderLike",
     "FeatureEncoder",
     "Log",
+    "Nulls",
     "Problem",
     "Resolved",
     "SentenceEncoder",

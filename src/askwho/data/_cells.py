@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from askwho import _validation as check
-from askwho.answers import column
+from askwho.core import column
 from askwho.exceptions import InvalidInputError
 
 # Types whose lists NumPy reads as they are: a list of one of them needs no look at its entries.
@@ -125,7 +125,11 @@ def _from_lists(entries: list[Any]) -> np.ndarray:
         rows = np.array(entries)
         if rows.ndim == 2 and rows.dtype.kind in "biuf" and rows.shape[1]:
             return _floats(rows)
-        # Numbers with gaps among them: Arrow tells a gap from whatever else NumPy makes an object of.
+    except ValueError:
+        # Not of one length, or an empty cell among them.
+        pass
+    try:
+        # Arrow tells a gap from whatever else NumPy makes an object of.
         found = from_arrow(pa.array([None if check.missing(entry) else entry for entry in entries]))
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         return _objects(entries)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from askwho import _validation as check
+from askwho._types import Task
 from askwho.data._columns import Columns, Resolved, check_cells, resolve
 from askwho.data._ids import id_texts, repeated
 from askwho.data._log import Log, log_of, read_logs, task_from, whole_log
@@ -55,7 +56,7 @@ def describe(source: Any, columns: Columns) -> Description:  # noqa: ANN401 - as
         # It is looked through more than once, and a reader of record batches can be read but once.
         source = read_table(source)
     seen: _Seen | None = None
-    for table in _tables(source):
+    for table in _tables(source, columns.texts):
         if seen is None:
             try:
                 found = resolve(columns, list(table))
@@ -84,9 +85,9 @@ def describe(source: Any, columns: Columns) -> Description:  # noqa: ANN401 - as
     return Description(seen.rows, summary, entities, problems)
 
 
-def _tables(source: str | Path | Table) -> Iterator[Table]:
+def _tables(source: str | Path | Table, texts: tuple[str, ...] = ()) -> Iterator[Table]:
     if isinstance(source, str | Path):
-        yield from read_batches(Path(source))
+        yield from read_batches(Path(source), texts=texts)
     else:
         yield source
 
@@ -137,10 +138,7 @@ class _Seen:
         self.copies = set(found.features) if columns.truth is not None else set[str]()
         self.classes: Counter[str] = Counter()
         self.whole, self.countable = True, True
-        self.texts: list[np.ndarray] = []
-        self.blank: list[int] = []
-        self.blanks = 0
-        self.not_text: str | None = None
+        self.texts = _Texts()
         self.names = Cells()
         self.marks: list[np.ndarray] = []
 
@@ -154,7 +152,7 @@ class _Seen:
             truth = table[self.columns.truth].tolist()
             self.copies = {name for name in self.copies if table[name].tolist() == truth}
         if self.columns.text is not None:
-            self._add_text(table[self.columns.text], start)
+            self.texts.add(table[self.columns.text], start)
         if self.columns.id is not None:
             named = id_texts(table[self.columns.id])
             self.names.add(named, start)
@@ -174,17 +172,7 @@ class _Seen:
             self.classes.update(dict(zip(labels.tolist(), counts.tolist(), strict=True)))
             self.countable = len(self.classes) < _MOST_CLASSES
 
-    def _add_text(self, values: np.ndarray, start: int) -> None:
-        if values.dtype.kind not in "OU":
-            self.not_text = str(values.dtype)
-            return
-        texts = ["" if value is None else str(value) for value in values.tolist()]
-        blank = [start + i for i, text in enumerate(texts) if not text.strip()]
-        self.blanks += len(blank)
-        self.blank += blank[: SHOWN - len(self.blank)]
-        self.texts.append(fingerprints(texts))
-
-    def task(self) -> Literal["classification", "regression"]:
+    def task(self) -> Task:
         """What the truth is, told from all of it."""
         if self.columns.grades is not None:
             return "classification"
@@ -271,16 +259,38 @@ class _Seen:
                 yield Problem("error", f"no fee of {name} in any row", column)
 
     def _texts(self) -> Iterator[Problem]:
-        name = self.columns.text
-        if name is None:
+        return iter(()) if self.columns.text is None else self.texts.problems(self.columns.text, self.columns.groups)
+
+
+class _Texts:
+    """What was seen of the queries' texts."""
+
+    def __init__(self) -> None:
+        self.marks: list[np.ndarray] = []
+        self.blank: list[int] = []
+        self.blanks = 0
+        self.other: str | None = None
+
+    def add(self, values: np.ndarray, start: int) -> None:
+        """Look at a batch, whose first row is `start` of the log."""
+        if values.dtype.kind not in "OU":
+            self.other = str(values.dtype)
             return
-        if self.not_text is not None:
-            yield Problem("error", f"must be text, got {self.not_text}", name)
+        texts = ["" if value is None else str(value) for value in values.tolist()]
+        blank = [start + i for i, text in enumerate(texts) if not text.strip()]
+        self.blanks += len(blank)
+        self.blank += blank[: SHOWN - len(self.blank)]
+        self.marks.append(fingerprints(texts))
+
+    def problems(self, name: str, groups: str | None) -> Iterator[Problem]:
+        """Yield what is wrong with the column of that name."""
+        if self.other is not None:
+            yield Problem("error", f"must be text, got {self.other}", name)
             return
         if self.blanks:
             yield Problem("warning", f"{self.blanks} empty texts", name, tuple(self.blank))
-        again = len(repeated(self.texts))
-        if again and self.columns.groups is None:
+        again = len(repeated(self.marks))
+        if again and groups is None:
             yield Problem(
                 "warning", f"{again} texts occur before: name a column of groups to keep them on one side", name
             )

@@ -8,10 +8,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from askwho import _validation as check
-from askwho.answers import Nulls, family, is_null
+from askwho.core import Nulls, family, is_null
 from askwho.exceptions import InvalidInputError
 
-Task = Literal["auto", "classification", "regression"]
+TaskName = Literal["auto", "classification", "regression"]
 # Letters that comparing the texts of a column may take room for: half a gigabyte.
 _MOST_LETTERS = 1 << 27
 
@@ -46,11 +46,11 @@ class Columns:
     groups: str | None = None
     id: str | None = None
     fees: Mapping[str, float] | str | None = None
-    task: Task = "auto"
+    task: TaskName = "auto"
     nulls: Nulls | Mapping[str, Nulls] = "not-asked"
 
     def __post_init__(self) -> None:
-        check.one_of(self.task, "task", get_args(Task))
+        check.one_of(self.task, "task", get_args(TaskName))
         if (self.answers is None) == (self.grades is None):
             raise InvalidInputError("`answers` or `grades` must be given, and not both: what did the entities do?")
         if self.answers is not None and self.truth is None:
@@ -61,6 +61,11 @@ class Columns:
             )
         if self.features is None and self.text is None:
             raise InvalidInputError("`features` or `text` must be given: a decision needs something known beforehand.")
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns that are texts even where a file without types makes numbers of them: 007 is a name."""
+        return () if self.id is None else (self.id,)
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain form that `from_json` reads."""

@@ -10,7 +10,7 @@ from jaxtyping import Float32
 
 from askwho import _validation as check
 from askwho._parts import State, part
-from askwho.answers import family, is_null
+from askwho.core import family, is_null
 from askwho.data._encoding import EncoderLike, TextEncoding, TextFunction, encode, encoder_of, is_usable, usable
 from askwho.data._tables import Table
 from askwho.exceptions import InvalidInputError
@@ -143,7 +143,7 @@ class FeatureEncoder:
         return _texts(known[str(self.text)])
 
     def blank(self) -> Float32[np.ndarray, "1 d"]:
-        """Return a query of zeros, as it would be encoded."""
+        """Return a query of zeros, as it would be encoded, shape (1, features)."""
         flags = sum(map(len, self.categories.values())) + sum(self.vectors.values())
         return np.zeros((1, len(self.numbers) + len(self.flagged) + flags + self.text_width), dtype=np.float32)
 
@@ -167,14 +167,16 @@ class FeatureEncoder:
     @classmethod
     def from_state(cls, state: State) -> "FeatureEncoder":
         """Return the encoder that `to_state` wrote; its text encoder is read as a part of its own."""
-        plain = state.plain
+        plain, encoder = state.plain, state.read("text_encoder")
+        if (plain["text"] is None) != (encoder is None):
+            raise InvalidInputError("`text_encoder` must be there where there is a text: the artefact is damaged.")
         return cls(
             numbers={str(name): float(median) for name, median in plain["numbers"]},
             flagged=tuple(plain["flagged"]),
             categories={str(name): list(words) for name, words in plain["categories"]},
             vectors={str(name): int(width) for name, width in plain["vectors"]},
             text=plain["text"],
-            text_encoder=state.read("text_encoder"),
+            text_encoder=encoder,
             text_width=int(plain["text_width"]),
         )
 

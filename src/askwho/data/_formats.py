@@ -1,31 +1,34 @@
 """Files that hold tables: Parquet, CSV, JSON by lines, Arrow; whole or in pieces."""
 
 import contextlib
+import gzip
+import json
 import re
-from collections.abc import Generator, Iterator
+import zlib
+from collections.abc import Collection, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.feather as pa_feather
-import pyarrow.json as pa_json
 import pyarrow.parquet as pa_parquet
 
 from askwho.exceptions import InvalidInputError
 
+# What a message calls a file of each format.
+_PARQUET, _CSV, _JSON, _ARROW = "a Parquet file", "a CSV file", "a file of JSON lines", "an Arrow file"
+# The endings that are read.
 _FORMATS = {
-    ".parquet": "Parquet",
-    ".csv": "CSV",
-    ".tsv": "CSV",
-    ".jsonl": "JSON-lines",
-    ".ndjson": "JSON-lines",
-    ".feather": "Arrow",
-    ".arrow": "Arrow",
+    ".parquet": _PARQUET,
+    ".csv": _CSV,
+    ".tsv": _CSV,
+    ".jsonl": _JSON,
+    ".ndjson": _JSON,
+    ".feather": _ARROW,
+    ".arrow": _ARROW,
 }
-# Formats of text, which are often compressed as a whole.
-_TEXT = ("CSV", "JSON-lines")
-# Bytes of text that are read at a time. The types of a file in pieces are those of its first, which is therefore large.
+# Bytes of CSV that are read at a time. The types of a file in pieces are those of its first, which is therefore large.
 _BLOCK = 1 << 26
 # Bytes that tell how a CSV file is written: its header, and some rows with decimals.
 _HEAD = 1 << 20
@@ -35,10 +38,10 @@ _COMMA, _POINT = (
 )
 
 
-def format_of(path: Path, name: str) -> str:
+def _format(path: Path, name: str) -> str:
     """Return which format a file's ending says."""
     found = _FORMATS.get(_ending(path))
-    if found is None or (path.suffix.lower() == ".gz" and found not in _TEXT):
+    if found is None or (path.suffix.lower() == ".gz" and found not in (_CSV, _JSON)):
         *most, last = _FORMATS
         raise InvalidInputError(
             f"`{name}` must end in {', '.join(most)} or {last}, text also in .gz after that, got {str(path)!r}."
@@ -55,43 +58,44 @@ def reading(path: Path, name: str) -> Generator[None]:
     """One clear line for a file that is not there or is no table."""
     if not path.is_file():
         raise InvalidInputError(f"`{name}` must be a file, got {str(path)!r}: it is not there.")
-    kind = format_of(path, name)
+    kind = _format(path, name)
     try:
         yield
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, EOFError, OSError, UnicodeDecodeError, zlib.error) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InvalidInputError(f"`{name}` must be a {kind} file, got {str(path)!r}: {reason}") from None
+        raise InvalidInputError(f"`{name}` must be {kind}, got {str(path)!r}: {reason}") from None
 
 
-def read_file(path: Path, name: str) -> pa.Table:
-    """Return the table in a file."""
-    kind = format_of(path, name)
-    if kind == "Parquet":
+def holds_json(path: Path) -> bool:
+    """Return whether a file holds rows of JSON, by its ending: `json_rows` reads them, for they need not be a table."""
+    return _FORMATS.get(_ending(path)) == _JSON
+
+
+def read_file(path: Path, name: str, texts: Collection[str]) -> pa.Table:
+    """Return the table in a file of any other format."""
+    kind = _format(path, name)
+    if kind == _PARQUET:
         return pa_parquet.read_table(path)
-    if kind == "CSV":
-        return pa_csv.read_csv(path, **_csv_options(path))
-    if kind == "JSON-lines":
-        return pa_json.read_json(path, read_options=pa_json.ReadOptions(block_size=_BLOCK))
+    if kind == _CSV:
+        return pa_csv.read_csv(path, **_csv_options(path, texts))
     return pa.concat_tables(_arrow(path))
 
 
-def pieces(path: Path, rows: int, name: str) -> Iterator[pa.Table]:
-    """Yield the table in a file in pieces of any size, all of one schema."""
-    kind = format_of(path, name)
-    if kind == "Parquet":
+def pieces(path: Path, rows: int, name: str, texts: Collection[str]) -> Iterator[pa.Table]:
+    """Yield the table in a file of any other format, in pieces of any size, all of one schema."""
+    kind = _format(path, name)
+    if kind == _PARQUET:
         with pa_parquet.ParquetFile(path) as file:
             yield from (pa.Table.from_batches([batch]) for batch in file.iter_batches(rows))
-    elif kind == "CSV":
+    elif kind == _CSV:
         blocks = pa_csv.ReadOptions(block_size=_BLOCK)
-        with pa_csv.open_csv(path, read_options=blocks, **_csv_options(path)) as reader:
+        with pa_csv.open_csv(path, read_options=blocks, **_csv_options(path, texts)) as reader:
             yield from (pa.Table.from_batches([batch]) for batch in reader)
-    elif kind == "JSON-lines":
-        yield from _json(path)
     else:
         yield from _arrow(path)
 
 
-def _csv_options(path: Path) -> dict[str, Any]:
+def _csv_options(path: Path, texts: Collection[str]) -> dict[str, Any]:
     """How a CSV file is written: many programs, and many countries, part cells by semicolons or tabs."""
     with pa.input_stream(str(path)) as stream:
         head = stream.read(_HEAD)
@@ -104,34 +108,33 @@ def _csv_options(path: Path) -> dict[str, Any]:
         "parse_options": pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         # An empty cell is a null, also in a column of text; only a quoted "" is the empty text.
         "convert_options": pa_csv.ConvertOptions(
-            strings_can_be_null=True, quoted_strings_can_be_null=False, decimal_point="," if decimals else "."
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            decimal_point="," if decimals else ".",
+            # A name such as 007 is no number, whatever it looks like.
+            column_types=dict.fromkeys(texts, pa.string()),
         ),
     }
 
 
-def _json(path: Path) -> Iterator[pa.Table]:
-    """Blocks of whole lines, each read as the first was: JSON knows no line feed inside a value."""
-    schema: pa.Schema | None = None
-    rest = b""
-    with pa.input_stream(str(path)) as stream:
-        while block := stream.read(_BLOCK):
-            lines, feed, rest = (rest + block).rpartition(b"\n")
-            if lines.strip():
-                table = _json_block(lines + feed, schema)
-                schema = table.schema if schema is None else schema
-                yield table
-    if rest.strip() or schema is None:
-        yield _json_block(rest, schema)
-
-
-def _json_block(lines: bytes, schema: pa.Schema | None) -> pa.Table:
-    return pa_json.read_json(
-        pa.BufferReader(lines),
-        read_options=pa_json.ReadOptions(block_size=len(lines) + 1),
-        parse_options=pa_json.ParseOptions(
-            explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "error"
-        ),
-    )
+def json_rows(path: Path, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a file of JSON lines. Arrow's own reader can be crashed by a file, and makes dates of texts."""
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    with opened(path, "rt", encoding="utf-8-sig", newline="\n") as stream:
+        for number, line in enumerate(stream, 1):
+            if line.isspace():
+                continue
+            try:
+                row = json.loads(line)
+                if "\\ud" in line or "\\uD" in line:
+                    # Half of a pair of surrogates is no text, and nobody could write it down again.
+                    json.dumps(row, ensure_ascii=False).encode()
+            except (RecursionError, ValueError) as error:
+                row = str(error).splitlines()[0]
+            if not isinstance(row, dict):
+                got = row if isinstance(row, str) else f"{type(row).__name__} for an object"
+                raise InvalidInputError(f"`{name}` must be {_JSON}, got {str(path)!r}: line {number}: {got}")
+            yield row
 
 
 def _arrow(path: Path) -> Iterator[pa.Table]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from askwho.answers import is_null
+from askwho.core import is_null
 from askwho.exceptions import InvalidInputError
 
 

@@ -4,21 +4,19 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from askwho import _validation as check
-from askwho._types import FloatTable
-from askwho.answers import Answers, family
-from askwho.costs import ErrorFunction, errors_from_grades, task_errors, truth_column
+from askwho._types import FloatTable, Task
+from askwho.core import Answers, Entity, ErrorFunction, Panel, errors_from_grades, family, task_errors, truth_column
 from askwho.data._columns import Columns, check_cells, resolve
 from askwho.data._ids import read_ids, repeated
 from askwho.data._tables import Table, read_batches, read_table
 from askwho.data._text import fingerprints
 from askwho.exceptions import InvalidInputError
-from askwho.panel import Entity, Panel
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +40,7 @@ class Log:
 
     columns: Columns
     panel: Panel
-    task: Literal["classification", "regression"]
+    task: Task
     known: Table
     answers: Answers | None
     truth: np.ndarray | None
@@ -104,7 +102,7 @@ def read_log(source: Any, columns: Columns, *, base: str | None = None) -> Log: 
         columns: which column is what.
         base: the entity that is the base predictor, if one is.
     """
-    (log,) = whole_log([log_of(read_table(source), columns, base=base)])
+    (log,) = whole_log([log_of(read_table(source, texts=columns.texts), columns, base=base)])
     return log
 
 
@@ -124,7 +122,8 @@ def read_logs(
         raise InvalidInputError("`task` must be said of a log in batches, got 'auto': a few rows cannot tell.")
     start = itertools.count(step=rows)
     return whole_log(
-        log_of(table, columns, base=base, first=next(start), usual=usual) for table in read_batches(path, rows=rows)
+        log_of(table, columns, base=base, first=next(start), usual=usual)
+        for table in read_batches(path, rows=rows, texts=columns.texts)
     )
 
 
@@ -202,7 +201,7 @@ def whole_log(batches: Iterable[Log]) -> Iterator[Log]:
             raise InvalidInputError(f"`answers` must hold something of everybody, got none of {name!r}.")
 
 
-def task_of(truth: np.ndarray, columns: Columns) -> Literal["classification", "regression"]:
+def task_of(truth: np.ndarray, columns: Columns) -> Task:
     """Return what the truth is: said, or told from its type (text and few whole numbers are classes)."""
     kind = family(truth)
     numbers = columns.task == "auto" and kind == "numbers"
@@ -211,9 +210,7 @@ def task_of(truth: np.ndarray, columns: Columns) -> Literal["classification", "r
     return task_from(columns, kind, whole=whole, distinct=distinct, rows=len(truth))
 
 
-def task_from(
-    columns: Columns, kind: str, *, whole: bool, distinct: int, rows: int
-) -> Literal["classification", "regression"]:
+def task_from(columns: Columns, kind: str, *, whole: bool, distinct: int, rows: int) -> Task:
     """Return what a truth of so many rows and distinct values of a kind is."""
     if columns.task != "auto":
         return columns.task

@@ -1,7 +1,9 @@
 """Tables of every source: columns by name, each one array."""
 
+import contextlib
+import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from askwho.data._cells import cells, from_arrow, from_list
-from askwho.data._formats import pieces, read_file, reading
+from askwho.data._formats import holds_json, json_rows, pieces, read_file, reading
 from askwho.exceptions import InvalidInputError
 
 BATCH = 1 << 16
@@ -19,7 +21,7 @@ Table = dict[str, np.ndarray]
 """Columns by name, all of one length: of shape (n,), or (n, d) where cells are lists of d numbers."""
 
 
-def table_of(source: Any, name: str = "queries") -> Table:  # noqa: ANN401 - whatever holds queries
+def table_of(source: Any, name: str = "queries", *, texts: Collection[str] = ()) -> Table:  # noqa: ANN401
     """Return the columns of queries, however they come.
 
     A dict of columns; a dict of single values, which is one query; a list of dicts, where a key that is missing is an
@@ -30,6 +32,7 @@ def table_of(source: Any, name: str = "queries") -> Table:  # noqa: ANN401 - wha
     Args:
         source: the queries.
         name: what a message calls them.
+        texts: columns of a CSV file that are texts even where they look like numbers, such as ids.
 
     >>> table_of({"x": 0.5, "prompt": "Why?"})
     {'x': array([0.5]), 'prompt': array(['Why?'], dtype=object)}
@@ -41,9 +44,7 @@ def table_of(source: Any, name: str = "queries") -> Table:  # noqa: ANN401 - wha
     if isinstance(source, Mapping):
         return _of_mapping(source, name)
     if isinstance(source, str | Path):
-        path = Path(source)
-        with reading(path, name):
-            return _of_arrow(read_file(path, name), name)
+        return _of_file(Path(source), name, texts)
     if isinstance(source, list | tuple):
         return _of_rows(source, name)
     if hasattr(source, "collect") and hasattr(source, "collect_schema"):
@@ -53,24 +54,26 @@ def table_of(source: Any, name: str = "queries") -> Table:  # noqa: ANN401 - wha
         names = _different([str(label) for label in source.columns], name)
         return _of_one_length({n: cells(source.iloc[:, j], n) for j, n in enumerate(names)}, name)
     if _speaks_arrow(source):
-        try:
+        with _receiving(source, name):
             return _of_arrow(pa.table(source), name)
-        except pa.ArrowException as error:
-            raise InvalidInputError(
-                f"`{name}` must be a table, got {type(source).__name__}: {str(error).splitlines()[0]}"
-            ) from None
     raise InvalidInputError(
         f"`{name}` must be a file, a data frame, a dict, or a list of dicts, got {type(source).__name__}: "
         "name the columns, such as {'x': ...}."
     )
 
 
-def read_table(source: Any) -> Table:  # noqa: ANN401 - as in table_of
+def read_table(source: Any, *, texts: Collection[str] = ()) -> Table:  # noqa: ANN401 - as in table_of
     """Return the columns of a log, each of shape (rows,) or (rows, numbers): `table_of` under the log's name."""
-    return table_of(source, "log")
+    return table_of(source, "log", texts=texts)
 
 
-def read_batches(source: Any, *, rows: int | None = None, name: str = "log") -> Iterator[Table]:  # noqa: ANN401
+def read_batches(
+    source: Any,  # noqa: ANN401 - as in table_of
+    *,
+    rows: int | None = None,
+    name: str = "log",
+    texts: Collection[str] = (),
+) -> Iterator[Table]:
     """Yield the columns of a table a batch at a time, each of shape (rows,) or (rows, numbers).
 
     A file or a reader of record batches is never in memory as a whole. All batches but the last have `rows` rows.
@@ -79,12 +82,16 @@ def read_batches(source: Any, *, rows: int | None = None, name: str = "log") -> 
     if isinstance(source, str | Path):
         path = Path(source)
         with reading(path, name):
-            yield from (_of_arrow(part, name) for part in _even(pieces(path, rows, name), rows))
+            if holds_json(path):
+                yield from _of_many_rows(json_rows(path, name), rows, name)
+            else:
+                yield from (_of_arrow(part, name) for part in _even(pieces(path, rows, name, texts), rows))
     elif isinstance(source, pa.RecordBatchReader):
-        parts = (pa.Table.from_batches([batch]) for batch in source)
-        yield from (_of_arrow(part, name) for part in _even(parts, rows))
+        with _receiving(source, name):
+            parts = (pa.Table.from_batches([batch]) for batch in source)
+            yield from (_of_arrow(part, name) for part in _even(parts, rows))
     else:
-        table = table_of(source, name)
+        table = table_of(source, name, texts=texts)
         for start in range(0, len(next(iter(table.values()))), rows):
             yield {column: values[start : start + rows] for column, values in table.items()}
 
@@ -98,6 +105,13 @@ def lists(values: np.ndarray, name: str) -> list[list[Any]]:
     if not all(isinstance(row, list) for row in found):
         raise InvalidInputError(f"`{name}` must be a column of lists, as `askwho route` writes it.")
     return found
+
+
+def _of_file(path: Path, name: str, texts: Collection[str]) -> Table:
+    with reading(path, name):
+        if holds_json(path):
+            return _of_rows(list(json_rows(path, name)), name)
+        return _of_arrow(read_file(path, name, texts), name)
 
 
 def _is_plain(source: dict[Any, Any]) -> bool:
@@ -124,6 +138,16 @@ def _speaks_arrow(source: Any) -> bool:  # noqa: ANN401
     return named and (hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"))
 
 
+@contextlib.contextmanager
+def _receiving(source: Any, name: str) -> Generator[None]:  # noqa: ANN401
+    """One clear line for a source that breaks off."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InvalidInputError(f"`{name}` must be a table, got {type(source).__name__}: {reason}") from None
+
+
 def _of_mapping(source: Mapping[Any, Any], name: str) -> Table:
     names = _different([str(key) for key in source], name)
     single = [_is_single(value) for value in source.values()]
@@ -142,17 +166,26 @@ def _is_single(value: Any) -> bool:  # noqa: ANN401
     return isinstance(value, str | bytes) or not hasattr(value, "__iter__")
 
 
-def _of_rows(rows: Sequence[Any], name: str) -> Table:
+def _of_rows(rows: Sequence[Any], name: str, known: Sequence[Any] = ()) -> Table:
+    """The table of rows; `known` are keys that it has in any case, for a batch may lack what the others have."""
     for place, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise InvalidInputError(f"`{name}` must hold a dict for each query, got {type(row).__name__} at {place}.")
     if not rows:
         raise InvalidInputError(f"`{name}` must not be empty: there is no row in it.")
-    keys = dict.fromkeys(key for row in rows for key in row)
+    keys = dict.fromkeys([*known, *itertools.chain.from_iterable(rows)])
     names = _different([str(key) for key in keys], name)
     return _of_one_length(
         {n: from_list([row.get(key) for row in rows], n) for n, key in zip(names, keys, strict=True)}, name
     )
+
+
+def _of_many_rows(rows: Iterator[dict[str, Any]], size: int, name: str) -> Iterator[Table]:
+    known: list[str] = []
+    while batch := list(itertools.islice(rows, size)):
+        table = _of_rows(batch, name, known)
+        known = list(table)
+        yield table
 
 
 def _of_arrow(table: pa.Table, name: str) -> Table:

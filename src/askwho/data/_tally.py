@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from askwho import _validation as check
-from askwho.answers import family, is_null
+from askwho.core import family, is_null
 
 SHOWN = 5
 """Rows of a problem that are named: enough to find it."""

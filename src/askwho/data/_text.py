@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from askwho._parts import State, part, pick
+from askwho._parts import State, part
 
 # Plain counts: they are weighed here, and a sign of their own would let two words in one bucket hide each other.
 _OPTIONS: dict[str, Any] = {"alternate_sign": False, "norm": None}
@@ -68,7 +68,7 @@ class TextEncoder:
     @classmethod
     def from_state(cls, state: State) -> "TextEncoder":
         """Return the encoder that `to_state` wrote."""
-        return cls(*pick(state.arrays, "idf", "components"))
+        return cls(*state.pick(idf="b", components="d b"))
 
 
 def fingerprints(texts: Sequence[str]) -> UInt64[np.ndarray, " n"]:

@@ -18,9 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from askwho import _validation as check
 from askwho._types import Task
-from askwho.answers import Answers, Cell, column, is_null
+from askwho.core import Answers, Cell, column, each_fold, is_null
 from askwho.exceptions import InvalidInputError
-from askwho.learners import each_fold
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,15 +8,12 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from askwho import _validation as check
-from askwho.answers import Answers, Cell
-from askwho.costs import task_errors
+from askwho.core import Answers, Cell, Entity, Panel, folds, task_errors
 from askwho.data import Columns, Log
 from askwho.estimators._experts import Queries, Source, ask, consult, default_experts, named_experts
 from askwho.estimators._fees import expert_fees
 from askwho.estimators._targets import Labels, Truths
 from askwho.exceptions import InvalidInputError
-from askwho.fitting import folds
-from askwho.panel import Entity, Panel
 
 KNOWN = "X"
 """The column of the log that holds what is known: a row of numbers a query."""

@@ -3,8 +3,10 @@
 from askwho.evaluation._evaluate import evaluate, figures_of, headline
 from askwho.evaluation._points import Point, Resamples, hulls, interval, table_of
 from askwho.evaluation._settings import adaptive_points, fixed_points, sequential_points, single_point
+from askwho.metrics import Frontier
 
 __all__ = [
+    "Frontier",
     "Point",
     "Resamples",
     "adaptive_points",

@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from askwho import _validation as check
-from askwho._types import FloatTable
 from askwho.data import Log
 from askwho.evaluation import _settings as settings
 from askwho.evaluation._points import Resamples, Tally, hulls, interval, ratio
 from askwho.exceptions import InvalidInputError
-from askwho.frontier import Frontier
+from askwho.metrics import Frontier
 from askwho.policy import Policy
-from askwho.replay import Replay
+from askwho.replay import Replay, checked_scores
 
 # So many rows are judged at a time: memory does not grow with the log.
 _ROWS = 1 << 14
@@ -23,7 +23,7 @@ def evaluate(
     policy: Policy,
     log: Log | Iterable[Log],
     *,
-    scores: FloatTable | None = None,
+    scores: ArrayLike | None = None,
     draws: int = 200,
     random_state: int = 0,
     progress: Callable[[int], None] | None = None,
@@ -33,7 +33,8 @@ def evaluate(
     Args:
         policy: fitted on other rows.
         log: rows that the policy has not seen; whole, or in batches (`read_logs`) where it is larger than memory.
-        scores: shape (n, |A|), somebody else's, higher asked earlier, to rank by in place of the policy's.
+        scores: shape (n, |A|), somebody else's, higher asked earlier, to rank by in place of the policy's. Nothing is
+            then told of asking in turn, which goes by what was heard and not by a ranking.
         draws: how many bootstrap resamples, by group.
         random_state: their seed.
         progress: called with the number of rows judged so far.
@@ -43,12 +44,14 @@ def evaluate(
         is what a deployed committee gets (RMSE for regression); what needs the truth is named `needs_truth_*`.
     """
     check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
+    ranks = None if scores is None else checked_scores(scores, policy, len(log) if isinstance(log, Log) else None)
     found: dict[str, list[Tally]] = {}
     n = 0
     for number, batch in enumerate(_pieces(log) if isinstance(log, Log) else log):
         resamples = Resamples.of(batch.groups, batch.task, draws=draws, random_state=random_state)
-        held = Replay.of(policy, batch, scores=None if scores is None else scores[n : n + len(batch)])
-        for name, points in settings.every_point(policy, held, random_state=number).items():
+        held = Replay.of(policy, batch, scores=None if ranks is None else ranks[n : n + len(batch)])
+        every = settings.every_point(policy, held, random_state=number, in_turn=ranks is None)
+        for name, points in every.items():
             tallies = resamples.tally(points) if points else []
             found[name] = [a + b for a, b in zip(found[name], tallies, strict=True)] if name in found else tallies
         n += len(batch)
@@ -56,6 +59,8 @@ def evaluate(
             progress(n)
     if not n:
         raise InvalidInputError("`log` must not be empty: there is no row in it.")
+    if ranks is not None:
+        check.same_shape(ranks, "scores", (n, len(policy.panel)), "one row for each query of the log")
     return _figures(policy, found, n)
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Float, Shaped, UInt64
 from askwho._splitmix import mixed, step, uniform
 from askwho._types import Task
 from askwho.data import fingerprints
-from askwho.frontier import Frontier
+from askwho.metrics import Frontier
 
 # A group occurs so often or more in a resample with these probabilities, as Poisson's law of mean 1 has it.
 _OFTEN = 1 - np.cumsum(np.exp(-1.0) / np.cumprod([1.0, *range(1, 15)]))

@@ -2,18 +2,15 @@
 
 import numpy as np
 
-from askwho.aggregation import Verdicts, aggregation, best_of_k
-from askwho.answers import Answers, Cell
 from askwho.evaluation._points import Point
-from askwho.policy import Judgement, Policy, Seen
-from askwho.replay import Replay
-from askwho.selection import in_order
+from askwho.policy import Policy
+from askwho.replay import Replay, at_size
 
 # Draws of random committees: their mean is taken, and more of them move it by less than an interval tells.
 _REPEATS = 10
 
 
-def every_point(policy: Policy, held: Replay, *, random_state: int) -> dict[str, list[Point]]:
+def every_point(policy: Policy, held: Replay, *, random_state: int, in_turn: bool = True) -> dict[str, list[Point]]:
     """Return every setting to compare, by kind; each kind has the same settings whatever the rows."""
     return {
         "single": [single_point(held, j) for j in range(len(held.log.panel))],
@@ -22,7 +19,7 @@ def every_point(policy: Policy, held: Replay, *, random_state: int) -> dict[str,
         "oracle": oracle_points(policy, held),
         "fixed_k": fixed_points(policy, held),
         "adaptive": adaptive_points(policy, held),
-        "sequential": sequential_points(policy, held),
+        "sequential": sequential_points(policy, held) if in_turn else [],
     }
 
 
@@ -57,8 +54,8 @@ def fixed_points(policy: Policy, held: Replay) -> list[Point]:
     prices = policy.tried.prices[::3] if held.seen.judged.scores is None else (0.0,)
     for price in prices:
         order = held.order(float(price), policy.cardinality.width)
-        per_k, paid, asked = held.errors(order), held.paid(order), _asked(held, order)
-        best = best_of_k(in_order(held.log.errors, order))
+        per_k, paid, asked = held.errors(order), held.paid(order), held.outside(order)
+        best = held.best_of(order)
         for k in range(per_k.shape[1]):
             means = {
                 "mean_k": np.full(len(order), k + 1.0),
@@ -87,15 +84,11 @@ def everyone_points(policy: Policy, held: Replay) -> dict[str, list[Point]]:
     outside = np.flatnonzero([not entity.own for entity in log.panel.entities])
     by_error = outside[np.argsort(mean_errors[outside], kind="stable")]
     order = np.tile(by_error, (len(log), 1))
-    constant = np.broadcast_to(np.clip(mean_errors, 1e-6, 1 if classes else None), log.errors.shape)
-    seen = Seen(held.seen.X, _constant(held, constant), held.seen.fees)
-    points: dict[str, list[Point]] = {}
-    for name, rule in names.items():
-        members = held.combiner.committee(log.panel, order, seen, _asked_only(log.answers))
-        errors = _verdict_errors(aggregation(rule)(members), held)
-        fees = np.where(np.isnan(log.errors), 0.0, log.fees)[:, by_error].sum(axis=1)
-        points[name] = [Point(errors, fees, {"k": len(by_error)})]
-    return points
+    everyone = held.as_in_training(np.clip(mean_errors, 1e-6, 1 if classes else None))
+    fees = np.where(np.isnan(log.errors), 0.0, log.fees)[:, by_error].sum(axis=1)
+    return {
+        name: [Point(everyone.errors(order, rule)[:, -1], fees, {"k": len(by_error)})] for name, rule in names.items()
+    }
 
 
 def random_points(policy: Policy, held: Replay, *, random_state: int = 0) -> list[Point]:
@@ -119,34 +112,11 @@ def oracle_points(policy: Policy, held: Replay) -> list[Point]:
     errors = held.log.errors
     key = np.where(np.isnan(errors), np.inf, errors)
     order = np.lexsort((np.broadcast_to(held.log.fees, key.shape), key), axis=1)[:, : policy.cardinality.width]
-    best, paid = best_of_k(in_order(errors, order)), held.paid(order)
+    best, paid = held.best_of(order), held.paid(order)
     return [Point(best[:, k], paid[:, k], {"k": k + 1}) for k in range(best.shape[1])]
 
 
 def _at(held: Replay, order: np.ndarray, size: np.ndarray, labels: dict[str, float]) -> Point:
     errors, fees = held.outcome(order, held.errors(order), size)
-    asked = in_order(_asked(held, order), size[:, None] - 1)[:, 0]
+    asked = at_size(held.outside(order), size)
     return Point(errors, fees, labels, {"mean_k": size.astype(np.float64), "mean_asked": asked.astype(np.float64)})
-
-
-def _asked(held: Replay, order: np.ndarray) -> np.ndarray:
-    return np.cumsum(held.log.panel.is_kind("expert")[order], axis=1)
-
-
-def _constant(held: Replay, expected: np.ndarray) -> Judgement:
-    """Everybody as in training, whatever the query."""
-    return Judgement(expected, held.log.panel.error_weights, np.zeros(expected.shape))
-
-
-def _asked_only(answers: Answers) -> Answers:
-    """Everyone who was asked: somebody who was not leaves a plain vote, instead of making it unknown."""
-    states = np.where(answers.states == Cell.NOT_ASKED, Cell.NO_ANSWER, answers.states).astype(np.int8)
-    return Answers(answers.values, states)
-
-
-def _verdict_errors(verdicts: Verdicts, held: Replay) -> np.ndarray:
-    said, decided = verdicts.values[:, -1], verdicts.decided[:, -1]
-    truth = held.log.truth
-    if held.log.task == "classification":
-        return (~decided | (said != truth)).astype(np.float64)
-    return np.square(np.where(decided, said, 0.0) - truth)

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Int
 
 from askwho.beliefs import Asking, Pool, random_masks, worth_asking
-from askwho.learners import each_fold
+from askwho.core import each_fold
 from askwho.policy import InTurn
 from askwho.replay import Replay, price_grid
 

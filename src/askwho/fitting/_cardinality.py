@@ -5,12 +5,10 @@ from jaxtyping import Int
 
 from askwho._parts import at_work
 from askwho._types import Order
-from askwho.aggregation import best_of_k
+from askwho.core import each_fold, in_order
 from askwho.fitting._surrogate import SurrogateCardinality
-from askwho.learners import each_fold
 from askwho.policy import Cardinality, Curve, Outcomes
 from askwho.replay import Replay
-from askwho.selection import in_order
 
 # Prices on the grid: neighbours differ by less than the rows can tell; the paper's networks are trained at fewer.
 _PRICES, _SURROGATE_PRICES = 31, 17
@@ -80,5 +78,5 @@ def learn_cardinality(
 def _by_metric(replay: Replay, order: Order, metric: str) -> np.ndarray:
     """Errors by another metric: an aggregation's, or the best member's, which needs the truth."""
     if metric == "best-of-k":
-        return best_of_k(in_order(replay.log.errors, order))
+        return replay.best_of(order)
     return replay.errors(order, metric)

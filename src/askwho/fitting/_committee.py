@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Int
 
-from askwho.aggregation import Combine
 from askwho.beliefs import Beliefs
 from askwho.exceptions import InvalidInputError
-from askwho.policy import FEWEST_ROWS, POSTERIOR, SHARES, overlaps
+from askwho.policy import FEWEST_ROWS, POSTERIOR, SHARES, Combine, overlaps
 from askwho.replay import Replay
 
 COMMITTEES = {

@@ -9,8 +9,7 @@ from jaxtyping import Int, Shaped
 
 from askwho import _validation as check
 from askwho._parts import at_work
-from askwho.aggregation import Combine
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell, Entity, Panel, folds
 from askwho.data import EncoderLike, FeatureEncoder, Log
 from askwho.exceptions import InvalidInputError
 from askwho.fitting._asking import learn_turns
@@ -18,9 +17,8 @@ from askwho.fitting._cardinality import learn_cardinality
 from askwho.fitting._committee import choose_committee, choose_overlap, learn_beliefs
 from askwho.fitting._judge import learn_judge
 from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
-from askwho.learners import Trial, check_learner, folds, own_base
-from askwho.panel import Entity, Panel
-from askwho.policy import Combiner, Facts, Past, Policy, answers_of_all, check_rule
+from askwho.learners import Trial, check_learner, own_base
+from askwho.policy import Combine, Combiner, Facts, Past, Policy, answers_of_all, check_rule
 from askwho.replay import Replay
 
 # What a fold must hold to teach anything.
@@ -72,9 +70,7 @@ def fit(
         say(f"encoding {len(log)} texts")
     features = FeatureEncoder.fit(log.known, text=log.columns.text, encoder=encoder, random_state=seed)
     X = features.transform(log.known)
-    trial = _base(log, X, features, fold, wanted=base == "auto", seed=seed)
-    if base == "auto":
-        say("base: none is worth having" if trial is None else f"base: {trial.base.name}")
+    trial = _base(log, X, features, fold, wanted=base == "auto", seed=seed, say=say)
     whole = log if trial is None else with_base(log, trial)
     width = _width(whole, max_k)
     classes = 0 if whole.answers is None or whole.task != "classification" else _different(whole.answers)
@@ -140,13 +136,22 @@ def with_base(log: Log, trial: Trial) -> Log:
 
 
 def _base(
-    log: Log, X: np.ndarray, encoder: FeatureEncoder, fold: Int[np.ndarray, " n"], *, wanted: bool, seed: int
+    log: Log,
+    X: np.ndarray,
+    encoder: FeatureEncoder,
+    fold: Int[np.ndarray, " n"],
+    *,
+    wanted: bool,
+    seed: int,
+    say: Callable[[str], None],
 ) -> Trial | None:
     named = any(entity.kind in ("base", "label") for entity in log.panel.entities)
     if not wanted or named or log.truth is None or log.answers is None:
         return None
     texts = None if encoder.text is None else encoder.texts(log.known)
-    return own_base(X, texts, log.truth, fold, task=log.task, random_state=seed)
+    trial = own_base(X, texts, log.truth, fold, task=log.task, random_state=seed)
+    say("base: none is worth having" if trial is None else f"base: {trial.base.name}")
+    return trial
 
 
 def _width(log: Log, max_k: int) -> int:

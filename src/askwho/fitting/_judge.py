@@ -8,16 +8,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from askwho._parts import at_work
+from askwho.core import each_fold
 from askwho.data import Log
-from askwho.learners import (
-    Scorer,
-    candidates,
-    cross_fit,
-    each_fold,
-    learner_name,
-    suited,
-    surrogate_settings,
-)
+from askwho.learners import Scorer, candidates, cross_fit, fitted, learner_name, suited, surrogate_settings
 from askwho.policy import Calibration, Combiner, Coverage, Fees, Judge, Judgement, Seen
 from askwho.replay import Replay
 
@@ -100,6 +93,6 @@ def learn_judge(
             best = (trials[name], name, judged, calibration, make)
     assert best is not None  # noqa: S101 - there is always a candidate
     _, name, judged, calibration, make = best
-    fitted = at_work(make(random_state).fit(X, log.errors))
-    judge = Judge(name, fitted, calibration, weights, fees, coverage)
+    learned = at_work(fitted(make, X, log.errors, random_state=random_state))
+    judge = Judge(name, learned, calibration, weights, fees, coverage)
     return judge, seen(replace(judged, covered=covered)), trials, width

@@ -8,12 +8,10 @@ from jaxtyping import Float
 
 from askwho import _validation as check
 from askwho._comp_sum import check_u
-from askwho.aggregation import AGGREGATIONS
-from askwho.cardinality import FeeTransform, cardinality_losses
-from askwho.engine import Training, require_torch
+from askwho.core import FeeTransform, cardinality_losses, folds
 from askwho.exceptions import InvalidInputError
-from askwho.learners import fit_perceptrons, folds
-from askwho.policy import CardinalityNetworks
+from askwho.learners import Training, fit_perceptrons, require_torch
+from askwho.policy import CardinalityNetworks, rule_names
 
 _HELD_FOLDS = 10
 _TRAINING = Training(epochs=100, batch=256, rate=5e-4, patience=20)
@@ -24,7 +22,7 @@ class SurrogateCardinality:
     """Settings of the paper's Algorithm 2; `fit` learns.
 
     Args:
-        fee_weights: λ, one or several; the router's own grid unless given. Only these can be decided at.
+        fee_weights: λ, one or several; the grid of `fit` unless given. Only these can be decided at.
         metric: d, what a committee's error is while k(x) is learned: a name in `AGGREGATIONS`, or `"best-of-k"`, which
             needs the truth. The committee that is deployed, unless given.
         fee_transform: ξ, a non-decreasing function of summed fees; the identity unless given.
@@ -43,7 +41,7 @@ class SurrogateCardinality:
     def __post_init__(self) -> None:
         check_u(self.u)
         if self.metric is not None:
-            check.one_of(self.metric, "metric", [*AGGREGATIONS, "best-of-k"])
+            check.one_of(self.metric, "metric", [*rule_names(), "best-of-k"])
         if self.fee_weights is not None:
             if not self.fee_weights:
                 raise InvalidInputError("`fee_weights` must hold one price at the least, got none.")
@@ -108,8 +106,11 @@ class SurrogateCardinality:
 
 
 def checked_cardinality(given: object) -> SurrogateCardinality | None:
-    """Return the settings of Algorithm 2 where it is asked for, None for the curve; or say what there is."""
-    if isinstance(given, SurrogateCardinality):
-        return given
-    check.one_of(given, "cardinality", ["curve", "surrogate"])
-    return SurrogateCardinality() if given == "surrogate" else None
+    """Return the settings of Algorithm 2 where it is asked for, None for the curve; or say what there is, or lacks."""
+    settings = given if isinstance(given, SurrogateCardinality) else None
+    if settings is None:
+        check.one_of(given, "cardinality", ["curve", "surrogate"])
+        settings = SurrogateCardinality() if given == "surrogate" else None
+    if settings is not None:
+        require_torch("cardinality='surrogate'")
+    return settings

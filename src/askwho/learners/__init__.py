@@ -1,8 +1,9 @@
 """Learners of expected error: features in, one expected error an entity out; and the base of our own."""
 
 from askwho._parts import State
+from askwho.engine import Training, require_torch
 from askwho.learners._comp_sum import SURROGATE_NAMES, CompSum
-from askwho.learners._learner import Learner, MakeLearner, cross_fit, each_fold, fitted, folds, predicted
+from askwho.learners._learner import Learner, MakeLearner, cross_fit, fitted, predicted
 from askwho.learners._log_shares import log_shares
 from askwho.learners._network_graph import NetworkGraph
 from askwho.learners._own import OwnBase, Trial, own_base
@@ -37,22 +38,22 @@ __all__ = [
     "Scorer",
     "Shares",
     "State",
+    "Training",
     "TreeModel",
     "Trial",
     "candidates",
     "check_learner",
     "cross_fit",
-    "each_fold",
     "fit_perceptrons",
     "fit_regressors",
     "fitted",
-    "folds",
     "graph_of_forest",
     "learner_name",
     "log_shares",
     "make_learner",
     "own_base",
     "predicted",
+    "require_torch",
     "suited",
     "surrogate_settings",
 ]

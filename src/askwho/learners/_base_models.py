@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Float, Shaped
 from sklearn.pipeline import Pipeline
 
-from askwho._parts import State, array_of_classes, part, pick, plain_classes
+from askwho import _validation as check
+from askwho._parts import State, array_of_classes, part, plain_classes
 from askwho.exceptions import InvalidInputError
 from askwho.learners._tree_graph import TreeModel, graph_of_forest
 from askwho.learners._words import Words, weigh_words
@@ -59,8 +60,9 @@ class LinearBase:
     @classmethod
     def from_state(cls, state: State) -> "LinearBase":
         """Return the model that was written."""
-        mean, scale, weights, bias = pick(state.arrays, "mean", "scale", "weights", "bias")
-        return cls(mean, scale, weights, bias, _classes(state))
+        mean, scale, weights, bias = state.pick(mean="m", scale="d", weights="c d", bias="c")
+        # Of two classes the first is what the second is not.
+        return cls(mean, scale, weights, bias, _classes(state, len(bias) + 1 if len(bias) == 1 else len(bias)))
 
     def _scores(self, X: Any) -> np.ndarray:  # noqa: ANN401 - as above
         words = not isinstance(X, np.ndarray)
@@ -97,7 +99,8 @@ class TreeBase:
     @classmethod
     def from_state(cls, state: State) -> "TreeBase":
         """Return the forest that was written."""
-        return cls(TreeModel(state.graphs["forest"]), _classes(state))
+        model = TreeModel(state.graphs["forest"])
+        return cls(model, _classes(state, model.outputs))
 
 
 def base_model_state(model: Any) -> State:  # noqa: ANN401 - any model of `own_base`, fitted or read
@@ -129,6 +132,10 @@ def _plain(classes: np.ndarray | None) -> dict[str, Any]:
     return {"classes": None if classes is None else plain_classes(classes)}
 
 
-def _classes(state: State) -> np.ndarray | None:
-    given = state.plain["classes"]
-    return None if given is None else array_of_classes(given)
+def _classes(state: State, count: int) -> np.ndarray | None:
+    """The classes that a model of so many shares tells apart; None for numbers."""
+    if state.plain["classes"] is None:
+        return None
+    classes = array_of_classes(state.plain["classes"])
+    check.same_shape(classes, "classes", (count,), "one for each share of the base")
+    return classes

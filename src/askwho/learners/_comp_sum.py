@@ -12,13 +12,11 @@ from jaxtyping import Float, Int
 from askwho import _validation as check
 from askwho._comp_sum import check_u
 from askwho._surrogates import SURROGATES, Surrogate
-from askwho.costs import augmented_costs
+from askwho.core import Panel, augmented_costs, folds
 from askwho.engine import Training, require_torch
 from askwho.exceptions import InvalidInputError
-from askwho.learners._learner import folds
 from askwho.learners._perceptrons import fit_perceptrons
 from askwho.learners._scorer import Scorer, Shares
-from askwho.panel import Panel
 
 SURROGATE_NAMES: KeysView[str] = SURROGATES.keys()
 """The names of `losses.SURROGATES`, as they are now: known without torch."""

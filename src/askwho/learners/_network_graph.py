@@ -43,7 +43,7 @@ class NetworkGraph(Graph):
 
 def network_state(graph: bytes) -> State:
     """Return what is written of a network: its graph, which `NetworkGraph` reads."""
-    return State(NETWORK, graphs={NETWORK: graph})
+    return State(graphs={NETWORK: graph})
 
 
 def perceptrons_graph(

@@ -12,15 +12,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from askwho._parts import State
+from askwho._parts import State, written_as
+from askwho.core import Panel
 from askwho.engine import Alone, Mlp, Training, apply, train
 from askwho.exceptions import InvalidInputError
 from askwho.learners._comp_sum import CompSum
 from askwho.learners._log_shares import log_shares
-from askwho.learners._network_graph import NetworkGraph, network_state
+from askwho.learners._network_graph import NETWORK, NetworkGraph, network_state
 from askwho.learners._scale import standardisation
 from askwho.losses import deferral_surrogate, deferral_weights, weighted_comp_sum
-from askwho.panel import Panel
 
 
 def objective(
@@ -74,6 +74,7 @@ def weighted_objective(
     return [scaled, known], lambda scores, weight, seen: weighted_comp_sum(scores, weight, u=u, mask=seen)
 
 
+@written_as(NETWORK)
 @dataclass(frozen=True, eq=False)
 class Module:
     """A fitted torch module as a policy, its encoder in front.

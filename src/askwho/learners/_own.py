@@ -11,13 +11,17 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from askwho import _validation as check
 from askwho._parts import State, part
+from askwho._types import Task
+from askwho.core import each_fold
 from askwho.learners._base_models import base_model_state
-from askwho.learners._learner import each_fold
 from askwho.learners._words import Words, words_of
 
 # Past this many classes a linear model of a million words costs more than it can tell.
 _MOST_TEXT_CLASSES = 5
+# Where more than this share of the rows has a truth of its own, as free answers have, there is no class to learn.
+_MOST_DIFFERENT = 0.5
 # A base must take so much of a constant's error away: one that hardly knows more would only stand in the way.
 _LEAST_GAIN = 0.03
 
@@ -59,7 +63,8 @@ class OwnBase:
     @classmethod
     def from_state(cls, state: State) -> "OwnBase":
         """Return the base that was written, its model at work without scikit-learn."""
-        return cls(state.plain["name"], state.read("model"), state.plain["reads"])
+        check.one_of(state.plain["reads"], "reads", ["features", "text"])
+        return cls(state.plain["name"], state.need("model"), state.plain["reads"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +86,7 @@ def own_base(
     truth: Shaped[np.ndarray, " n"],
     fold: Int[np.ndarray, " n"],
     *,
-    task: Literal["classification", "regression"],
+    task: Task,
     random_state: int = 0,
 ) -> Trial | None:
     """Return the best base that the features give, or None where none is clearly better than a constant answer.
@@ -99,7 +104,7 @@ def own_base(
     """
     if task == "regression":
         truth = truth.astype(np.float64)
-    elif min(len(np.unique(truth[seen])) for seen, _ in each_fold(fold)) < 2:
+    elif any(not 2 <= len(np.unique(truth[seen])) <= _MOST_DIFFERENT * len(seen) for seen, _ in each_fold(fold)):
         return None
     words: Any = None
     if texts is not None and task == "classification" and len(np.unique(truth)) <= _MOST_TEXT_CLASSES:

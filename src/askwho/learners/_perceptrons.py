@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from askwho._parts import State
+from askwho._parts import State, written_as
 from askwho.engine import Training
 from askwho.learners._log_shares import log_shares
-from askwho.learners._network_graph import NetworkGraph, network_state, perceptrons_graph
+from askwho.learners._network_graph import NETWORK, NetworkGraph, network_state, perceptrons_graph
 from askwho.learners._scale import standardisation
 
 # What the widest layer gives for a block of rows takes 16 MiB at the most.
 _BLOCK_CELLS = 1 << 22
 
 
+@written_as(NETWORK)
 @dataclass(frozen=True, eq=False)
 class Perceptrons:
     """Fitted multi-layer perceptrons with ReLU, one or several: features (n, d) in, scores (members, n, m) out.

@@ -51,4 +51,4 @@ class Shares:
     @classmethod
     def from_state(cls, state: State) -> "Shares":
         """Return the policy that was written."""
-        return cls(state.read("scorer"), int(state.plain["n_labels"]))
+        return cls(state.need("scorer"), int(state.plain["n_labels"]))

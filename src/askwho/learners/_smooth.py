@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 from sklearn.neighbors import NearestNeighbors
 
-from askwho._parts import State, part, pick
+from askwho._parts import State, part
 from askwho.learners._scale import LEAST_DEVIATION
 
 # The intercept is not shrunk; this much keeps the equations solvable where all features are constants.
@@ -68,7 +68,7 @@ class Neighbours(_Scaled):
     @classmethod
     def from_state(cls, state: State) -> "Neighbours":
         """Return the neighbours that were written."""
-        return cls(**state.plain).fit(*pick(state.arrays, "seen", "errors"))
+        return cls(**state.plain).fit(*state.pick(seen="n d", errors="n a", gaps=("errors",)))
 
 
 @part("linear")
@@ -120,5 +120,6 @@ class Linear(_Scaled):
     def from_state(cls, state: State) -> "Linear":
         """Return the model that was written."""
         made = cls(**state.plain)
-        made.weights_, made.mean_, made.deviation_ = pick(state.arrays, "weights", "mean", "deviation")
+        made.mean_, made.deviation_ = state.pick(mean="d", deviation="d")
+        (made.weights_,) = state.pick(weights=f"{len(made.mean_) + 1} a")
         return made

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from sklearn.ensemble import ExtraTreesRegressor
 
 from askwho._parts import State, part
-from askwho.exceptions import missing_dependency
+from askwho.exceptions import InvalidInputError, missing_dependency
 from askwho.learners._tree_graph import TreeModel, graph_of_boosters, graph_of_forest
 
 # LightGBM draws four fifths of the rows for each tree, and stops where that is none of one.
@@ -69,6 +69,9 @@ class Forest:
         """Return the forest that was written, its trees at work in a graph."""
         plain = state.plain
         made = cls(plain["random_state"], trees=plain["trees"], leaf=plain["leaf"])
+        everybody = sorted(j for entities in plain["entities"] for j in entities)
+        if everybody != list(range(len(everybody))):
+            raise InvalidInputError(f"`entities` must be each in one forest, got {plain['entities']}.")
         made.forests_ = [
             (np.array(entities), TreeModel(state.graphs[f"forest-{i}"])) for i, entities in enumerate(plain["entities"])
         ]

@@ -13,11 +13,9 @@ from numpy.typing import ArrayLike
 from askwho import _validation as check
 from askwho._types import Ties
 from askwho.aggregation import Combine, Committee, best_of_k, inclusion
-from askwho.answers import Answers
-from askwho.costs import ErrorFunction, squared, task_errors, truth_column
+from askwho.core import Answers, ErrorFunction, Selection, in_order, squared, task_errors, truth_column
 from askwho.exceptions import InvalidInputError
 from askwho.metrics._prefix import at_own_k, prefix_deferral_losses, prefix_errors, prefix_fees
-from askwho.selection import Selection, in_order
 
 Missing = Literal["refuse", "skip"]
 Measure = float | Float[np.ndarray, " K"]

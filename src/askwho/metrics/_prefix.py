@@ -7,9 +7,17 @@ from numpy.typing import ArrayLike
 from askwho import _validation as check
 from askwho._types import FloatRanks, FloatTable, Ties
 from askwho.aggregation import Combine, Committee, aggregation
-from askwho.answers import Answers, Cell
-from askwho.costs import ErrorFunction, elementwise_error, recorded_errors, truth_column, worst_error
-from askwho.selection import Selection, in_order
+from askwho.core import (
+    Answers,
+    Cell,
+    ErrorFunction,
+    Selection,
+    elementwise_error,
+    in_order,
+    recorded_errors,
+    truth_column,
+    worst_error,
+)
 
 
 def prefix_errors(

@@ -45,12 +45,7 @@ def save(policy: Policy, folder: str | Path) -> None:
     """
     place = room_for(folder)
     state = state_of(policy, "policy")
-    arrays: dict[str, np.ndarray] = {}
-    payload: dict[str, bytes] = {}
-    for path, inside in state.walk():
-        arrays |= {f"{path}/{name}": np.ascontiguousarray(array) for name, array in inside.arrays.items()}
-        payload |= {f"{path}/{name}.onnx": graph for name, graph in inside.graphs.items()}
-    payload[_ARRAYS] = save_arrays(arrays)
+    payload = _payload(state)
     libraries = ("numpy", "scikit-learn", "onnxruntime")
     plain = {
         "policy": _plain(state),
@@ -90,6 +85,28 @@ def room_for(folder: str | Path) -> Path:
     except OSError as error:
         raise InvalidInputError(f"`folder` must be writable, got {str(place)!r}: {error.strerror}.") from None
     return place
+
+
+def _payload(state: State) -> dict[str, bytes]:
+    """The files of a state and of those inside it: all arrays in one, graphs in one each."""
+    arrays: dict[str, np.ndarray] = {}
+    payload: dict[str, bytes] = {}
+    for path, inside in state.walk():
+        # Said before anything is written: a part may be the user's own.
+        try:
+            json.dumps(inside.plain)
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(f"`plain` of the part {path!r} must be JSON to be saved: {error}.") from None
+        for name, given in inside.arrays.items():
+            array = np.asarray(given, order="C")
+            if array.dtype.kind not in "biuf":
+                raise InvalidInputError(
+                    f"`arrays` of the part {path!r} must hold numbers to be saved, got {array.dtype} in {name!r}: put "
+                    "texts into `plain`."
+                )
+            arrays[f"{path}/{name}"] = array
+        payload |= {f"{path}/{name}.onnx": graph for name, graph in inside.graphs.items()}
+    return payload | {_ARRAYS: save_arrays(arrays)}
 
 
 def _write(place: Path, payload: Mapping[str, bytes], plain: Mapping[str, Any]) -> set[str]:
@@ -144,7 +161,7 @@ def load(folder: str | Path, *, allow: Collection[str] = ()) -> Policy:
             else:
                 graphs[name] = data
         state = _state(manifest["policy"], "", arrays, graphs)
-        state.allow = tuple(allow)
+        state.allow = (allow,) if isinstance(allow, str) else tuple(allow)
         check.one_of(state.kind, "kind", ["policy"])
         policy: Policy = read_part(state)
     except AskwhoError:
@@ -193,12 +210,13 @@ def _read_manifest(place: Path) -> dict[str, Any]:
         manifest = json.loads(path.read_bytes(), object_pairs_hook=partial(check.once, name="manifest"))
     except (ValueError, OSError, RecursionError):
         raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: its {_MANIFEST} is no JSON.") from None
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
+    named = manifest.get("format") if isinstance(manifest, dict) else None
+    if not isinstance(named, int) or isinstance(named, bool):
         raise InvalidInputError(f"The artefact in {str(place)!r} is damaged: its {_MANIFEST} names no format.")
-    if manifest["format"] != FORMAT:
-        newer = manifest["format"] > FORMAT
+    if named != FORMAT:
+        newer = named > FORMAT
         raise InvalidInputError(
-            f"The artefact in {str(place)!r} is of format {manifest['format']}, "
+            f"The artefact in {str(place)!r} is of format {named}, "
             + (f"newer than {FORMAT}: update askwho." if newer else f"older than {FORMAT}: fit and save it again.")
         )
     if manifest.pop("checksum", None) != _checksum(manifest):

@@ -1,7 +1,9 @@
 """The policy: what is aimed at, what is seen, what is decided, and the parts that decide it."""
 
+from askwho.aggregation import Combine
+from askwho.beliefs import Asking, Beliefs, Case, in_turn
 from askwho.policy._calibration import Calibration
-from askwho.policy._combiner import POSTERIOR, Combiner, check_rule
+from askwho.policy._combiner import POSTERIOR, Combiner, check_rule, rule_names
 from askwho.policy._coverage import Coverage
 from askwho.policy._curve import Cardinality, CardinalityNetworks, Curve
 from askwho.policy._decision import Decision, Decisions, Outcome
@@ -19,9 +21,13 @@ __all__ = [
     "FEWEST_ROWS",
     "POSTERIOR",
     "SHARES",
+    "Asking",
+    "Beliefs",
     "Calibration",
     "Cardinality",
     "CardinalityNetworks",
+    "Case",
+    "Combine",
     "Combiner",
     "Coverage",
     "Curve",
@@ -44,7 +50,9 @@ __all__ = [
     "answers_of_all",
     "check_rule",
     "grouped",
+    "in_turn",
     "mean_error",
     "overlaps",
+    "rule_names",
     "shown",
 ]

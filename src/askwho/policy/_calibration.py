@@ -8,7 +8,6 @@ import numpy as np
 from jaxtyping import Float
 from sklearn.isotonic import IsotonicRegression
 
-from askwho import _validation as check
 from askwho._parts import State, part
 
 # With fewer outcomes a step of an isotonic regression rests on a handful of rows: the raw estimate stays.
@@ -86,9 +85,7 @@ class Calibration:
     @classmethod
     def from_state(cls, state: State) -> "Calibration":
         """Return the map that `to_state` wrote."""
-        for name in ("raw", "calibrated"):
-            check.table(state.arrays[name], name)
-        return cls(state.arrays["raw"], state.arrays["calibrated"])
+        return cls(*state.pick(raw="a t", calibrated="a t"))
 
     @cached_property
     def _lines(self) -> list[tuple[list[float], list[float], list[float], list[float]]]:

@@ -9,12 +9,10 @@ from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Order, Task
 from askwho.aggregation import AGGREGATIONS, Combine, Committee, Verdicts, aggregation, log_odds_weights
-from askwho.answers import Answers, Cell
 from askwho.beliefs import Beliefs, Case
+from askwho.core import Answers, Cell, Panel, in_order
 from askwho.exceptions import InvalidInputError
-from askwho.panel import Panel
 from askwho.policy._seen import Seen
-from askwho.selection import in_order
 
 POSTERIOR = "posterior"
 """The committee that knows its members: `Beliefs`."""
@@ -127,7 +125,7 @@ class Combiner:
             believed = pool.probabilities(case, pool.hear_all(case, answers.states != Cell.NOT_ASKED))
             place = np.searchsorted(self.beliefs.classes, classes.astype(np.result_type(classes, self.beliefs.classes)))
             place = np.minimum(place, len(self.beliefs.classes) - 1)
-            found = np.where(self.beliefs.classes[place] == classes, believed[:, place], 0.0)
+            found = np.where(self.beliefs.classes[place] == classes, believed[:, place].astype(np.float64), 0.0)
             return found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
         order = np.tile(np.arange(len(panel)), (len(answers), 1))
         committee = self.committee(panel, order, seen, answers)
@@ -161,6 +159,11 @@ class Combiner:
             raise InvalidInputError(f"`committee` {POSTERIOR!r} must come with beliefs, got none: it is damaged.")
         count = check.whole_number(state.plain["n_classes"], "n_classes", minimum=0)
         return cls(state.plain["task"], rule, count, state.plain["family"], beliefs)
+
+
+def rule_names() -> list[str]:
+    """Return the names of the aggregations that a committee may decide by."""
+    return list(AGGREGATIONS)
 
 
 def check_rule(rule: object, task: Task) -> None:

@@ -55,7 +55,8 @@ class Coverage:
     @classmethod
     def from_state(cls, state: State) -> "Coverage":
         """Return the coverage that `to_state` wrote."""
-        return cls(state.read("shares"), state.arrays["usual"])
+        (usual,) = state.pick(usual="a")
+        return cls(state.need("shares"), usual)
 
 
 def _supported(shares: np.ndarray, usual: np.ndarray) -> Bool[np.ndarray, "n a"]:

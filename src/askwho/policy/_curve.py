@@ -12,9 +12,9 @@ from sklearn.ensemble import ExtraTreesRegressor
 from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Order
+from askwho.core import in_order
 from askwho.exceptions import InvalidInputError
 from askwho.learners import Scorer, TreeModel, graph_of_forest
-from askwho.selection import in_order
 
 # Trees of the curve: its error out of fold no longer falls with more of them.
 _TREES = 48
@@ -110,7 +110,10 @@ class Curve:
     def from_state(cls, state: State) -> "Curve":
         """Return the curve that `to_state` wrote."""
         if "means" in state.arrays:
-            return cls(None, state.arrays["means"])
+            means = state.arrays["means"]
+            if means.ndim != 1 or not means.size or np.isnan(means).any():
+                raise InvalidInputError(f"`means` must hold a number for each size, got shape {means.shape}.")
+            return cls(None, means)
         return cls(TreeModel(state.graphs["curve"]))
 
 
@@ -146,7 +149,8 @@ class CardinalityNetworks:
     @classmethod
     def from_state(cls, state: State) -> "CardinalityNetworks":
         """Return the networks that `to_state` wrote."""
-        return cls(state.arrays["fee_weights"], state.read("networks"))
+        (fee_weights,) = state.pick(fee_weights="p")
+        return cls(fee_weights, state.need("networks"))
 
 
 @part("cardinality")
@@ -208,7 +212,7 @@ class Cardinality:
                 else np.empty((many * n, 0))
             )
             for curve, order, rate in zip(np.split(curves, many), block, rates, strict=True):
-                paid = in_order(fees, order).cumsum(axis=1)
+                paid = in_order(fees, order).cumsum(axis=1)[:, : curve.shape[1]]
                 found.append(self.sizes(X, curve, paid, np.full(n, float(rate)), self.width))
         return np.stack(found)
 
@@ -220,7 +224,7 @@ class Cardinality:
     def from_state(cls, state: State) -> "Cardinality":
         """Return what `to_state` wrote."""
         width = check.whole_number(state.plain["width"], "width", minimum=1)
-        return cls(width, state.read("curve"), state.read("networks"))
+        return cls(width, state.need("curve"), state.read("networks"))
 
 
 def _layout(ranked: ArrayLike, first: ArrayLike, expected: ArrayLike, X: ArrayLike) -> np.ndarray:

@@ -10,12 +10,10 @@ from jaxtyping import Bool, Float, Int, Shaped
 
 from askwho import _validation as check
 from askwho._types import Order, Task
-from askwho.answers import Answers, Cell, column, is_null
-from askwho.data import id_texts, lists, table_of
+from askwho.core import Answers, Cell, Panel, Selection, column, in_order, is_null
+from askwho.data import Table, id_texts, lists
 from askwho.exceptions import InvalidInputError
-from askwho.panel import Panel
 from askwho.policy._seen import Judgement, Seen
-from askwho.selection import Selection, in_order
 
 _NEEDED = ("id", "order", "k", "fees", "expected_errors", "expected_error", "propensity", "propensities", "base_answer")
 
@@ -121,8 +119,12 @@ class Decisions:
             verdict=_plain(self.outcome.values[[i]])[0] if known else None,
             probability=sure if known and not np.isnan(sure) else None,
             paid=float(self.outcome.paid[i]),
-            heard=tuple(self.panel.names[j] for j in self.order[i] if self.outcome.heard[i, j])
-            or tuple(self.panel.names[j] for j in np.flatnonzero(self.outcome.heard[i])),
+            # The order of a step holds the next alone: those heard before it follow, in the panel's order.
+            heard=tuple(
+                self.panel.names[j]
+                for j in dict.fromkeys([*self.order[i].tolist(), *range(len(self.panel))])
+                if self.outcome.heard[i, j]
+            ),
             ask_next=self.ask_next(i),
         )
 
@@ -231,24 +233,18 @@ class Decisions:
 
 
 def read_decisions(
-    routes: Any,  # noqa: ANN401 - a table in any form
-    *,
-    panel: Panel,
-    task: Task,
-    classes: Shaped[np.ndarray, " t"] | None,
-    priced: bool,
+    columns: Table, *, panel: Panel, task: Task, classes: Shaped[np.ndarray, " t"] | None, priced: bool
 ) -> Decisions:
     """Return the decisions that `Decisions.to_columns` wrote, without what came of them.
 
     Args:
-        routes: the columns, as plain lists or in any form that `table_of` reads.
+        columns: as `table_of` reads them.
         panel: of the policy that made them.
         task: of that policy.
         classes: what its own base knows, shape (T,); None where it has none, or answers in numbers.
         priced: whether a price is baked into its ranking.
     """
     needed = [*_NEEDED, *(["scores"] if priced else []), *(["base_shares"] if classes is not None else [])]
-    columns = table_of(routes, "routes")
     absent = [name for name in needed if name not in columns]
     if absent:
         raise InvalidInputError(f"`routes` must be what `askwho route` wrote, missing: {absent}.")

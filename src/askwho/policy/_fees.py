@@ -51,6 +51,5 @@ class Fees:
     @classmethod
     def from_state(cls, state: State) -> "Fees":
         """Return the fees that `to_state` wrote."""
-        usual = check.table(state.arrays["usual"][None], "fees")[0]
-        check.same_shape(state.arrays["bounds"], "bounds", (2, len(usual)), "the least and the most of each")
-        return cls(usual, state.read("model"), state.arrays["bounds"])
+        usual, bounds = state.pick(usual="a", bounds="2 a")
+        return cls(check.nonnegative(usual, "fees"), state.read("model"), check.nonnegative(bounds, "fees"))

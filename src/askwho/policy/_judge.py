@@ -1,6 +1,8 @@
 """What is thought of everybody before asking: expected errors or scores, whom the log knows, what each charges."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -39,22 +41,24 @@ class Judge:
     coverage: Coverage | None = None
     overlap: Float[np.ndarray, "a a"] | None = None
 
-    @property
+    # Asked once: for one query it would take as long as a graph does to look a protocol's methods up.
+    @cached_property
     def priced(self) -> bool:
         """Whether a price is baked into the ranking: it answers for any k, and for no other fees."""
         return isinstance(self.learner, Scorer)
 
-    @property
+    @cached_property
     def by_errors_alone(self) -> bool:
         """Whether expected errors and fees rank, and nothing else."""
         return self.coverage is None and self.overlap is None and not self.priced
 
     def judge(self, X: Float[np.ndarray, "n d"]) -> Judgement:
         """Return what is thought of each entity: expected errors, and scores where a price is baked into them."""
-        if isinstance(self.learner, Scorer):
-            scores = self.learner.scores(X)[0]
+        learner: Any = self.learner
+        if self.priced:
+            scores = learner.scores(X)[0]
             return Judgement(self.calibration.apply(-scores), self.error_weights, scores)
-        expected = self.calibration.apply(check_said(self.learner.predict(X), (len(X), len(self.error_weights))))
+        expected = self.calibration.apply(check_said(learner.predict(X), (len(X), len(self.error_weights))))
         covered = None if self.coverage is None else self.coverage.of(X)
         return Judgement(expected, self.error_weights, overlap=self.overlap, covered=covered)
 
@@ -70,15 +74,14 @@ class Judge:
     @classmethod
     def from_state(cls, state: State) -> "Judge":
         """Return the judge that `to_state` wrote."""
-        return cls(
-            state.plain["name"],
-            state.read("learner"),
-            state.read("calibration"),
-            state.arrays["error_weights"],
-            state.read("fees"),
-            state.read("coverage"),
-            state.arrays.get("overlap"),
-        )
+        weights, *overlap = state.pick(error_weights="a", **({"overlap": "a a"} if "overlap" in state.arrays else {}))
+        calibration, fees, coverage = state.need("calibration"), state.need("fees"), state.read("coverage")
+        for name, array in (("calibration", calibration.raw[:, 0]), ("fees", fees.usual)):
+            check.same_shape(array, name, weights.shape, "one for each entity")
+        if coverage is not None:
+            check.same_shape(coverage.usual, "coverage", weights.shape, "one for each entity")
+        learner = state.need("learner")
+        return cls(str(state.plain["name"]), learner, calibration, weights, fees, coverage, *overlap)
 
 
 def check_said(expected: FloatTable, shape: tuple[int, int]) -> FloatTable:

@@ -8,7 +8,6 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped
 from scipy.optimize import isotonic_regression
 
-from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Task
 from askwho.exceptions import InvalidInputError
@@ -181,15 +180,18 @@ class Outcomes:
     @classmethod
     def from_state(cls, state: State) -> "Outcomes":
         """Return the outcomes that `to_state` wrote."""
-        given = state.arrays
-        errors, shape = given["errors"].astype(np.float64), given["fees"].shape
-        if given["errors"].dtype.kind == "i":
+        there = [name for name in ("groups", "coins") if name in state.arrays]
+        prices, given, fees, sizes, *more = state.pick(
+            prices="p", errors="p n", fees="p n", sizes="p n", **dict.fromkeys(there, "n"), gaps=("errors", "fees")
+        )
+        if not fees.size:
+            raise InvalidInputError(f"`tried` must hold a row and a price at the least, got shape {fees.shape}.")
+        errors = given.astype(np.float64)
+        if given.dtype.kind == "i":
             errors[errors < 0] = np.nan
-        for name in ("errors", "sizes"):
-            check.same_shape(given[name], name, shape, "one row for each price")
-        check.same_shape(given["prices"], "prices", shape[:1], "one for each row of fees")
-        groups = given["groups"].astype(np.intp) if "groups" in given else None
-        return cls(given["prices"], errors, given["fees"], given["sizes"].astype(np.intp), groups, given.get("coins"))
+        beside = dict(zip(there, more, strict=True))
+        groups = beside["groups"].astype(np.intp) if "groups" in beside else None
+        return cls(prices, errors, fees, sizes.astype(np.intp), groups, beside.get("coins"))
 
     @property
     def _steps(self) -> int:

@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike
 from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Task
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell, Entity, Panel, fees_table, in_order, is_null
 from askwho.data import Columns, FeatureEncoder, Table, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.learners import OwnBase
-from askwho.panel import Entity, Panel
 from askwho.policy._combiner import POSTERIOR, Combiner
 from askwho.policy._curve import Cardinality
 from askwho.policy._decision import Decisions, Outcome, checked_ids, heard_of, read_decisions
@@ -24,12 +23,11 @@ from askwho.policy._explore import checked_share, explore_at_once, explore_in_tu
 from askwho.policy._judge import Judge
 from askwho.policy._outcomes import Outcomes, Setting, shown
 from askwho.policy._promises import find_setting
-from askwho.policy._reading import Came, answers_so_far, what_came
+from askwho.policy._reading import Came, answers_so_far, what_came, whole_info
 from askwho.policy._seen import FAR, Seen
 from askwho.policy._target import Target, checked_target
 from askwho.policy._turns import InTurn
 from askwho.policy._why import Past, Why, explain
-from askwho.selection import fees_table, in_order
 
 FEWEST_ROWS = 200
 """With fewer rows than this nobody's habits can be told from chance."""
@@ -115,6 +113,21 @@ class Policy:
     past: Past
     facts: Facts
 
+    @property
+    def id_column(self) -> str:
+        """The column that names queries in tables: the log's own, or `id`."""
+        return self.columns.id or "id"
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of queries and answers that are texts even where they look like numbers: names, unless known."""
+        return () if self.id_column in self.encoder.columns else (self.id_column,)
+
+    @property
+    def route_texts(self) -> tuple[str, ...]:
+        """The same columns of routes: names, and what our own base answers where classes are texts."""
+        return ("id", "base_answer") if self.combiner.family == "text" else ("id",)
+
     def see(self, queries: Queries) -> Seen:
         """Return queries as the policy sees them before asking: encoded, answered by its base and judged, all once."""
         if isinstance(queries, Seen):
@@ -164,7 +177,8 @@ class Policy:
         seen, ids = self._named(queries, ids)
         seen = self._today(seen, target, fees, available)
         rates = self._rates(seen, target, self.tried)
-        if len(seen) == 1 and available is None and target.k is None and not explore and self._plain:
+        plain = self._plain and seen.judged.scores is None
+        if plain and len(seen) == 1 and available is None and target.k is None and not explore:
             return self._decide_one(seen, float(rates[0]), ids)
         judged, width = seen.judged, self.cardinality.width
         costs, most = judged.costs(seen.fees, rates[:, None]), width
@@ -210,7 +224,7 @@ class Policy:
             decisions: from `decide`, or read back.
             answers: what came back: a table with the decisions' ids and the log's columns (or the entities' names), in
                 any order; or `Answers`, row by row.
-            info: shape (n, |A|), what came back with `Answers`; a table holds it in the log's columns.
+            info: what came back with `Answers`, of the same shape; a table holds it in the log's columns.
             by_position: whether a table without ids is matched row by row.
         """
         if self.columns.answers is None:
@@ -220,9 +234,9 @@ class Policy:
         if decisions.panel != self.panel:
             raise InvalidInputError(f"`decisions` must be of the panel {self.panel.names}: another policy made them.")
         came = (
-            Came(answers, info, decisions.seen.fees)
+            Came(answers, whole_info(self.panel, info, len(decisions)), decisions.seen.fees)
             if isinstance(answers, Answers)
-            else what_came(self, decisions, table_of(answers, "answers"), by_position=by_position)
+            else what_came(self, decisions, table_of(answers, "answers", texts=self.texts), by_position=by_position)
         )
         seen, members = decisions.seen, decisions.members
         said = seen.answers(self.panel, came.answers)
@@ -273,7 +287,7 @@ class Policy:
             answers: what came back so far, row by row with the queries: `Answers`, or a table in the log's columns;
                 where it is None, the queries' own table holds them.
             target: any but `k`.
-            info: shape (n, |A|), what came back with `Answers`.
+            info: what came back with `Answers`, of the same shape.
             available: as in `decide`.
             fees: as in `decide`.
             explore: how often to ask somebody at random instead.
@@ -286,7 +300,7 @@ class Policy:
             raise InvalidInputError(_NO_TURNS)
         if aim.k is not None:
             raise InvalidInputError("`target` must be a price, a budget or an error to ask in turn, got `k`.")
-        table = None if isinstance(queries, Seen) else table_of(queries, "queries")
+        table = None if isinstance(queries, Seen) else table_of(queries, "queries", texts=self.texts)
         seen, ids = self._named(queries if table is None else table, ids)
         seen = self._today(seen, aim, fees, available)
         given, told = answers_so_far(self, table, answers, info, len(seen))
@@ -377,7 +391,14 @@ class Policy:
     def read(self, routes: Any) -> Decisions:  # noqa: ANN401 - a table in any form
         """Return decisions of this policy that `Decisions.to_columns` wrote, whatever file or frame they were in."""
         classes = None if self.base is None else self.base.classes
-        return read_decisions(routes, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
+        table = table_of(routes, "routes", texts=self.route_texts)
+        read = read_decisions(table, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
+        said = read.seen.said
+        if said is not None and (is_null(said).any() or not (classes is None or np.isin(said, classes).all())):
+            raise InvalidInputError(
+                "`base_answer` must be what this policy's base answers, got something else: route again."
+            )
+        return read
 
     def check_type(self, answers: Answers) -> None:
         """Raise where answers are of another type than those of the log, and so could never be right."""
@@ -411,38 +432,53 @@ class Policy:
         """Return the policy that `to_state` wrote."""
         plain = state.plain
         names = ("encoder", "base", "judge", "cardinality", "combiner", "tried", "turns", "past", "facts")
+        optional = ("base", "turns")
         check.one_of(plain["task"], "task", ["classification", "regression"])
         policy = cls(
             Columns.from_json(plain["columns"]),
             Panel(tuple(Entity(**entity) for entity in plain["panel"])),
             plain["task"],
-            *(state.read(name) for name in names),
+            *(state.read(name) if name in optional else state.need(name) for name in names),
         )
         policy.check_sound()
         return policy
 
     def check_sound(self) -> None:
-        """Raise where the parts do not fit, after one decision about a query of zeros."""
-        size = len(self.panel)
+        """Raise where the parts do not fit each other, after a query of zeros was decided, explained and combined."""
+        size, blank = len(self.panel), self.encoder.blank()
         check.whole_number(self.cardinality.width, "width", minimum=1, maximum=size)
-        check.same_shape(self.judge.fees.usual, "fees", (size,), "one for each entity")
-        check.same_shape(np.array(self.facts.entity_errors), "entity_errors", (size,), "one for each entity")
+        one_each = {"error_weights": self.judge.error_weights, "entity_errors": np.array(self.facts.entity_errors)}
+        beliefs = self.combiner.beliefs
+        if beliefs is not None:
+            one_each["evidence"] = beliefs.evidence.bias
+        for name, array in one_each.items():
+            check.same_shape(array, name, (size,), "one for each entity")
+        check.same_shape(self.past.features[:1], "past", blank.shape, "one number for each feature")
+        check.same_shape(self.past.errors[:1], "past", (1, size), "one error for each entity")
+        if self.turns is not None and not np.isin(self.turns.asking.entities, np.arange(size)).all():
+            raise InvalidInputError("`turns` must ask entities of the panel, got others: the artefact is damaged.")
         own = any(entity.own for entity in self.panel.entities)
         if own != (self.base is not None):
             raise InvalidInputError("`base` must be there where the panel has one of its own, and nowhere else.")
         with np.errstate(all="ignore"):
-            seen = self.see_encoded(self.encoder.blank(), [""])
-            self.decide(seen, Target(k=1))
+            seen = self.see_encoded(blank, [""])
+            decisions = self.decide(seen, Target(k=1))
+            self.why(decisions)
+            nobody = Answers(np.zeros((1, size)), np.full((1, size), Cell.NOT_ASKED, dtype=np.int8))
+            if self.columns.answers is not None:
+                self.combine(decisions, nobody)
+            if self.turns is not None:
+                self.next(seen, nobody, Target(fee_weight=0.0))
 
     def _named(self, queries: Queries, ids: Any) -> tuple[Seen, np.ndarray]:  # noqa: ANN401
         """Queries as they are seen, and what they are called."""
         if isinstance(queries, Seen):
             seen = queries
         else:
-            table = table_of(queries, "queries")
+            table = table_of(queries, "queries", texts=self.texts)
             seen = self._see(table)
             if ids is None:
-                ids = table.get(self.columns.id or "id")
+                ids = table.get(self.id_column)
         if ids is None:
             made = secrets.token_hex(6)
             return seen, np.array([f"{made}-{i}" for i in range(len(seen))], dtype=object)

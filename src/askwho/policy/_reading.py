@@ -7,10 +7,9 @@ import numpy as np
 from jaxtyping import Float
 
 from askwho import _validation as check
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell, Panel
 from askwho.data import Table, named, table_of
 from askwho.exceptions import InvalidInputError
-from askwho.panel import Panel
 from askwho.policy._decision import Decisions, checked_ids
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class Came:
 
 def what_came(policy: "Policy", decisions: Decisions, table: Table, *, by_position: bool) -> Came:
     """Return what a table says came back, in the order of the decisions."""
-    rows = _matched(decisions, table, policy.columns.id or "id", by_position=by_position)
+    rows = _matched(decisions, table, policy.id_column, by_position=by_position)
     there = rows >= 0
     answers = _answers(policy, table, needed=True)
     values = answers.values[rows]
@@ -61,6 +60,7 @@ def answers_so_far(
     n: int,
 ) -> tuple[Answers | None, Float[np.ndarray, "n a"] | None]:
     """Return what was answered so far, and what came with it, row by row with n queries."""
+    info = whole_info(policy.panel, info, n)
     if isinstance(given, Answers):
         return given, info
     table = queries if given is None else table_of(given, "answers")
@@ -70,6 +70,20 @@ def answers_so_far(
     if length != n:
         raise InvalidInputError(f"`answers` must have a row for each of the {n} queries, got {length}.")
     return _answers(policy, table, needed=False), info_of(policy, table) if info is None else info
+
+
+def whole_info(panel: Panel, info: Float[np.ndarray, "n a"] | None, n: int) -> Float[np.ndarray, "n a"] | None:
+    """Return what came back with answers, shape (n, |A|): given so, or of those alone who do not answer for themselves.
+
+    Nothing comes back from those who do.
+    """
+    if info is None or info.shape == (n, len(panel)):
+        return info
+    outside = np.flatnonzero(~panel.own)
+    check.same_shape(info, "info", (n, len(outside)), "one for each query and entity, as the answers have")
+    whole = np.full((n, len(panel)), np.nan)
+    whole[:, outside] = info
+    return whole
 
 
 def info_of(policy: "Policy", table: Table) -> Float[np.ndarray, "n a"] | None:

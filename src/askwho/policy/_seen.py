@@ -7,8 +7,7 @@ from jaxtyping import Bool, Float, Float32, Int, Shaped
 
 from askwho._splitmix import mixed, uniform
 from askwho._types import Order
-from askwho.answers import Answers, Cell
-from askwho.panel import Panel
+from askwho.core import Answers, Cell, Panel
 from askwho.policy._overlap import by_marginal_gain
 
 FAR = 1e9
@@ -94,6 +93,16 @@ class Seen:
     def coins(self) -> Float[np.ndarray, " n"]:
         """A number in [0, 1) for each query, shape (n,): see `coins_of`."""
         return coins_of(self.X)
+
+    def rows(self, chosen: Int[np.ndarray, " m"]) -> "Seen":
+        """Return some of the queries."""
+        return Seen(
+            self.X[chosen],
+            self.judged.rows(chosen),
+            self.fees[chosen],
+            None if self.said is None else self.said[chosen],
+            None if self.shares is None else self.shares[chosen],
+        )
 
     def with_scores(self, scores: Float[np.ndarray, "n a"]) -> "Seen":
         """Return the same queries, ranked by somebody else's scores, shape (n, |A|), higher asked earlier."""

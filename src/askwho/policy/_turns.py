@@ -59,7 +59,7 @@ class InTurn:
     @classmethod
     def from_state(cls, state: State) -> "InTurn":
         """Return what `to_state` wrote."""
-        return cls(state.read("asking"), state.read("tried"))
+        return cls(state.need("asking"), state.need("tried"))
 
 
 def _alike(count: Int[np.ndarray, " n"], rates: Float[np.ndarray, " n"]) -> list[tuple[int, float]]:

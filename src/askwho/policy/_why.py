@@ -5,16 +5,17 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from askwho._parts import State, part, pick
+from askwho._parts import State, part
 from askwho._types import Task
-from askwho.panel import Panel
+from askwho.core import Panel
 from askwho.policy._outcomes import shown
 
 # Past queries kept to explain by: enough that some are near, few enough for a small artefact.
 _MOST_ROWS = 2000
 # Over so many queries a mean error is good to a tenth.
 _NEAREST = 20
-_PAST = ("features", "centre", "scale", "errors", "rows")  # the arrays of `Past`, in the order of its fields
+# The arrays of `Past` and their shapes, in the order of its fields.
+_PAST = {"features": "m d", "centre": "d", "scale": "d", "errors": "m a", "rows": "m"}
 
 
 @part("past")
@@ -64,7 +65,7 @@ class Past:
     @classmethod
     def from_state(cls, state: State) -> "Past":
         """Return the past queries that `to_state` wrote."""
-        return cls(*pick(state.arrays, *_PAST))
+        return cls(*state.pick(gaps=("errors",), **_PAST))
 
 
 @dataclass(frozen=True)

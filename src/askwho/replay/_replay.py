@@ -3,20 +3,33 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
+from numpy.typing import ArrayLike
 
+from askwho import _validation as check
 from askwho._types import FloatTable, Order
-from askwho.aggregation import Combine
-from askwho.answers import Answers, Cell
-from askwho.beliefs import Asking, Beliefs, Case, in_turn
+from askwho.core import Answers, Cell, in_order
 from askwho.data import Log
 from askwho.exceptions import InvalidInputError
-from askwho.frontier import Frontier, area, stated_budgets
-from askwho.metrics import prefix_errors
-from askwho.policy import Cardinality, Combiner, Outcomes, Policy, Seen, grouped, mean_error
-from askwho.selection import in_order
+from askwho.metrics import Frontier, area, best_of_k, prefix_errors, stated_budgets
+from askwho.policy import (
+    Asking,
+    Beliefs,
+    Cardinality,
+    Case,
+    Combine,
+    Combiner,
+    Judgement,
+    Outcomes,
+    Policy,
+    Seen,
+    grouped,
+    in_turn,
+    mean_error,
+)
 
 # Prices at which rankings are compared: the area under their hull moves little with more.
 _PRICES_TO_COMPARE = 9
@@ -61,19 +74,20 @@ class Replay:
     case: Case | None = None
 
     @classmethod
-    def of(cls, policy: Policy, log: Log, *, scores: FloatTable | None = None) -> "Replay":
+    def of(cls, policy: Policy, log: Log, *, scores: ArrayLike | None = None) -> "Replay":
         """Return a log as a fitted policy sees it.
 
         Args:
             policy: fitted on other rows.
             log: of the entities that do not answer for themselves.
-            scores: shape (n, |A|), somebody else's, to rank by in place of the policy's.
+            scores: shape (n, |A|), somebody else's, to rank by in place of the policy's; of the whole panel, a base of
+                the policy's own among them.
         """
         if policy.combiner.rule is not None and (log.answers is None or log.truth is None):
             raise InvalidInputError("`log` must hold answers, as the policy's own did, got grades: nothing to combine.")
         seen = policy.see(log.known)
         if scores is not None:
-            seen = seen.with_scores(scores)
+            seen = seen.with_scores(checked_scores(scores, policy, len(seen)))
         whole = joined(policy, log, seen)
         case = None
         if whole.answers is not None:
@@ -87,16 +101,8 @@ class Replay:
 
     def rows(self, chosen: Int[np.ndarray, " m"]) -> "Replay":
         """Return some of the rows."""
-        seen = self.seen
-        part = Seen(
-            seen.X[chosen],
-            seen.judged.rows(chosen),
-            seen.fees[chosen],
-            None if seen.said is None else seen.said[chosen],
-            None if seen.shares is None else seen.shares[chosen],
-        )
         case = None if self.case is None else self.case.rows(chosen)
-        return Replay(self.log.rows(chosen), part, self.combiner, case)
+        return Replay(self.log.rows(chosen), self.seen.rows(chosen), self.combiner, case)
 
     @property
     def asked(self) -> Bool[np.ndarray, "n a"]:
@@ -141,6 +147,41 @@ class Replay:
             members, log.truth, combine=lambda each: self.combiner.prefixes(each, self.case, rule), error=error
         )
 
+    def best_of(self, order: Order) -> Float[np.ndarray, "n K"]:
+        """Return the least error among the first k, shape (n, K): it needs the truth."""
+        return best_of_k(in_order(self.log.errors, order))
+
+    def outside(self, order: Order) -> Int[np.ndarray, "n K"]:
+        """Return how many of the first k are experts, whom somebody must ask, shape (n, K)."""
+        return np.cumsum(self.log.panel.is_kind("expert")[order], axis=1)
+
+    def said(self, order: Order, k: Int[np.ndarray, " n"]) -> list[Any]:
+        """Return what the committee of the first k decides about each query; None where nobody gave an answer."""
+        assert self.log.answers is not None  # noqa: S101 - only answers are combined
+        members = self.combiner.committee(self.log.panel, order, self.seen, self.log.answers)
+        values, decided = self.combiner.prefixes(members, self.case).at(k)
+        return [value if known else None for value, known in zip(values.tolist(), decided.tolist(), strict=True)]
+
+    def answer(self, row: int, entity: int) -> Any:  # noqa: ANN401 - of any type
+        """Return what an entity said about a row; None where there is no usable answer."""
+        answers = self.log.answers
+        if answers is None or answers.states[row, entity] != Cell.ANSWERED:
+            return None
+        return answers.values[row, entity].item()
+
+    def as_in_training(self, mean_errors: Float[np.ndarray, " a"]) -> "Replay":
+        """Return the rows with the same errors expected of each entity whatever the query, who was asked voting.
+
+        Somebody who was not asked leaves a plain vote, instead of making it unknown.
+        """
+        log, shape = self.log, self.log.errors.shape
+        judged = Judgement(np.broadcast_to(mean_errors, shape), log.panel.error_weights, np.zeros(shape))
+        answers = log.answers
+        if answers is not None:
+            states = np.where(answers.states == Cell.NOT_ASKED, Cell.NO_ANSWER, answers.states).astype(np.int8)
+            answers = Answers(answers.values, states)
+        return Replay(replace(log, answers=answers), replace(self.seen, judged=judged), self.combiner)
+
     def area(self, width: int, rule: str | Combine | None = None) -> float:
         """Return the area under the hull of all fixed k at a handful of prices."""
         fees: list[float] = []
@@ -160,7 +201,7 @@ class Replay:
         return price_grid(self.log.panel.fees, self.seen.expected, count)
 
     def orders(self, prices: Sequence[float], width: int) -> list[Order]:
-        """Return the order at each price; a ranking that no price moves is the same at all of them."""
+        """Return the order at each price, shape (n, width); all the same where no price moves a ranking."""
         distinct = prices if self.seen.judged.scores is None else prices[:1]
         orders = [self.order(float(price), width) for price in distinct]
         return orders if len(orders) == len(prices) else orders * len(prices)
@@ -177,8 +218,7 @@ class Replay:
         self, order: Order, errors: Float[np.ndarray, "n K"], sizes: Int[np.ndarray, " n"]
     ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
         """Return what committees of these sizes got and were charged, each (n,); `errors` are of every size."""
-        last = sizes[:, None] - 1
-        return in_order(errors, last)[:, 0], in_order(self.paid(order), last)[:, 0]
+        return at_size(errors, sizes), at_size(self.paid(order), sizes)
 
     def outcomes(
         self,
@@ -194,14 +234,15 @@ class Replay:
         """Return what asking in turn comes to at a price."""
         beliefs, case, answers, truth = self.believed()
         asked = self.asked
-        turns = in_turn(asking, case, fees=self.seen.fees, fee_weight=price, asked=asked)
+        own = self.log.panel.own
+        turns = in_turn(asking, case, fees=self.seen.fees, fee_weight=price, asked=asked, own=own)
         decided, sure = beliefs.decide(case, turns.believed, answers, turns.members(asked.shape[1]))
         errors = np.where(turns.known, ((decided != truth) | (sure == 0)).astype(np.float64), np.nan)
         # What would have been paid beyond an answer that the log does not have is not known either.
         return Taken(errors, np.where(turns.known, turns.paid(self.log.fees), np.nan), turns.order)
 
     def taken(self, asking: Asking, prices: Float[np.ndarray, " p"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what asking in turn got, paid and asked at each price, each (p, n)."""
+        """Return what asking in turn got, paid and asked at each price, each of shape (p, n)."""
         done = [self.in_turn(asking, float(price)) for price in prices]
         return (
             np.stack([each.errors for each in done]),
@@ -210,10 +251,23 @@ class Replay:
         )
 
     def believed(self) -> tuple[Beliefs, Case, Answers, np.ndarray]:
-        """Return what asking in turn needs of these rows, or say that it cannot be had."""
+        """Return what asking in turn needs of these rows, the truth (n,) at the end, or say that it cannot be had."""
         if self.combiner.beliefs is None or self.case is None or self.log.answers is None or self.log.truth is None:
             raise InvalidInputError("`log` must hold answers that are classes, and the policy beliefs, to ask in turn.")
         return self.combiner.beliefs, self.case, self.log.answers, self.log.truth
+
+
+def at_size(per_k: Shaped[np.ndarray, "n K"], sizes: Int[np.ndarray, " n"]) -> Shaped[np.ndarray, " n"]:
+    """Return each query's entry at its own size, shape (n,), out of a table with one column for each k."""
+    return in_order(per_k, sizes[:, None] - 1)[:, 0]
+
+
+def checked_scores(scores: ArrayLike, policy: Policy, rows: int | None = None) -> FloatTable:
+    """Return somebody else's scores, shape (n, |A|), or say what is wrong with them; `rows` is None for any number."""
+    table = check.table(scores, "scores", entities=policy.panel.names)
+    if rows is not None:
+        check.same_shape(table, "scores", (rows, len(policy.panel)), "one row for each query of the log")
+    return table
 
 
 def joined(policy: Policy, log: Log, seen: Seen) -> Log:

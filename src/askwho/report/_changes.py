@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int, Shaped
+from jaxtyping import Int
 
-from askwho.aggregation import Verdicts
-from askwho.answers import Cell
 from askwho.policy import Why
 from askwho.report._findings import Decided
 
@@ -69,18 +67,11 @@ def changes_of(decided: Decided, most: int = 10) -> Changes | None:
         return Changes(int(known.sum()), better, worse, ())
     part = held.rows(rows)
     order, k = decisions.order[rows], decisions.k[rows]
-    assert part.log.answers is not None  # noqa: S101 - the log has answers
-    members = part.combiner.committee(part.log.panel, order, part.seen, part.log.answers)
-    verdicts = part.combiner.prefixes(members, part.case)
-    first = _said(verdicts, np.ones(len(rows), dtype=np.intp))
-    last = _said(verdicts, k)
+    first, last = part.said(order, np.ones(len(rows), dtype=np.intp)), part.said(order, k)
     names, shown = log.panel.names, []
     for i, row in enumerate(rows.tolist()):
         why = decided.policy.why(decisions, row)
-        said = {
-            names[j]: answers.values[row, j] if answers.states[row, j] == Cell.ANSWERED else None
-            for j in order[i, : k[i]]
-        }
+        said = {names[j]: part.answer(i, j) for j in order[i, : k[i]].tolist()}
         pair = float(decided.first[row]), float(decided.errors[row])
         shown.append(Changed(row, bool(change[row] > 0), first[i], last[i], log.truth[row], pair, said, why))
     return Changes(int(known.sum()), better, worse, tuple(shown))
@@ -96,8 +87,3 @@ def _chosen(change: np.ndarray, better: int, worse: int, most: int) -> Int[np.nd
     order = np.argsort(-np.abs(change), kind="stable")
     good, bad = order[change[order] > 0][:take], order[change[order] < 0][: most - take]
     return np.concatenate([good, bad]).astype(np.intp)
-
-
-def _said(verdicts: Verdicts, k: Shaped[np.ndarray, " n"]) -> list[Any]:
-    said, known = verdicts.at(k)
-    return [value if is_known else None for value, is_known in zip(said.tolist(), known.tolist(), strict=True)]

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from numpy.typing import ArrayLike
 
-from askwho._types import FloatTable
 from askwho.data import Log
 from askwho.evaluation import Resamples, interval
 from askwho.policy import Decisions, Policy, Target
@@ -41,7 +41,7 @@ class Decided:
     expected: Float[np.ndarray, " n"]
 
     @classmethod
-    def of(cls, policy: Policy, log: Log, target: Target, *, scores: FloatTable | None = None) -> "Decided":
+    def of(cls, policy: Policy, log: Log, target: Target, *, scores: ArrayLike | None = None) -> "Decided":
         """Return the decisions of a policy at a target, ranked by somebody else's scores where these are given."""
         held = Replay.of(policy, log, scores=scores)
         decisions = policy.decide(held.seen, target)

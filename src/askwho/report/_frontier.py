@@ -8,18 +8,19 @@ import numpy as np
 from jaxtyping import Float
 
 from askwho._types import Task
-from askwho.frontier import Frontier
+from askwho.evaluation import Frontier
 from askwho.report._drawing import Drawing
 from askwho.report._html import name_of
 from askwho.report._palette import LIGHT
 from askwho.report._words import error_name, error_of, number
 
-# What everybody together is called in the figure, by its name among the baselines.
-_EVERYBODY = {
+EVERYBODY = {
     "majority_all": "everybody's vote",
     "mean_all": "everybody's mean",
-    "weighted_all": "everybody, weighed by past errors",
+    "weighted_all": "everybody, weighed",
 }
+"""What everybody together is called, by its name among the baselines: in few words, or a legend of two columns is wider
+than a phone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ def frontier(result: Mapping[str, Any]) -> Drawing:
     oracle = Series.of(base["oracle"], "needs_truth_error")
     chance = Series.of(base["random"])
     alone = Series.of([_priced(entity) for entity in result["entities"]])
-    everyone = {name: Series.of([base[key]]) for key, name in _EVERYBODY.items() if key in base}
+    everyone = {name: Series.of([base[key]]) for key, name in EVERYBODY.items() if key in base}
     single = Series.of([best])
 
     def paint(figure: Any, *, phone: bool) -> None:  # noqa: ANN401
@@ -122,7 +123,9 @@ def _fee_axis(axis: Any, series: Sequence[Series]) -> Any:  # noqa: ANN401
     fees = np.concatenate([s.fees for s in series])
     paid = fees[fees > 0]
     if not paid.size or paid.max() / paid.min() < 30:
-        axis.set_xlim(left=0 if not paid.size else -0.02 * paid.max())
+        # Both ends: with one alone matplotlib would keep the other where it stands before anything is drawn, at 1.
+        most = float(paid.max(initial=0.0)) or 1.0
+        axis.set_xlim(-0.03 * most, 1.04 * most)
         return lambda values: values
     edge = max(paid.min() / 2, paid.max() / 2000)
     free = bool((fees < edge).any())

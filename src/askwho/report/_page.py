@@ -11,7 +11,7 @@ from askwho.report._palette import by_value, variables
 from askwho.report._svg import Sheet, inline
 
 NO_FIGURES = "Figures are drawn where matplotlib is installed: pip install 'askwho[plot]'."
-"""What a page says in the place of a figure that could not be drawn."""
+"""What a page says in the place of the first figure where none could be drawn."""
 # The sections by their anchors, in the order of the page.
 _CONTENTS = {
     "frontier": "Cost of an error",
@@ -34,12 +34,15 @@ class Figures:
     def __init__(self, drawn: Sequence[Drawn], addresses: Mapping[str, str]) -> None:
         self._drawn = {one.drawing.name: one for one in drawn}
         self._addresses = addresses
+        self._missed = False
         self.sheet = Sheet(by_value())
 
     def __call__(self, name: str) -> Html:
         """Return a figure, for a screen and for a phone, with links to its files."""
         if not self._drawn:
-            return element("p", NO_FIGURES, class_="muted")
+            # Once is enough: where the first would be.
+            missed, self._missed = self._missed, True
+            return Html() if missed else element("p", NO_FIGURES, class_="muted")
         one = self._drawn[name]
         links = joined(
             (element("a", kind.upper(), href=self._addresses[f"{name}.{kind}"]) for kind in ("png", "svg")), " · "

@@ -10,6 +10,7 @@ from askwho.evaluation import Resamples, interval
 from askwho.report import _findings as findings
 from askwho.report._figures import most_asked
 from askwho.report._findings import Bin, Decided, Grouping
+from askwho.report._frontier import EVERYBODY
 from askwho.report._html import Html, element, joined, plain, quoted, table
 from askwho.report._words import error_name, error_of, number, share, with_bounds
 
@@ -38,7 +39,7 @@ def frontier(result: Mapping[str, Any], figure: Figure) -> Html:
     rows += [row("one at a time", entry) for entry in result["sequential"]]
     rows += [row(joined(["best single: ", quoted(base["best_single"]["name"], 40)]), base["best_single"], size="k")]
     rows += [row(joined(["cheapest: ", quoted(base["cheapest"]["name"], 40)]), base["cheapest"], size="k")]
-    rows += [row("everybody", base[key], size="k") for key in base if key.endswith("_all")]
+    rows += [row(name, base[key], size="k") for key, name in EVERYBODY.items() if key in base]
     rows += [row("at random", entry, size="k") for entry in base["random"]]
     rows += [row("oracle (needs the truth)", entry, "needs_truth_error", "k") for entry in base["oracle"]]
     shown = list(dict.fromkeys(tuple(cells) for cells in rows))

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from askwho._provenance import provenance
-from askwho._types import FloatTable
 from askwho.data import Log
 from askwho.evaluation import Point, Resamples, evaluate, figures_of
 from askwho.exceptions import InvalidInputError
@@ -52,7 +52,7 @@ def write_report(
     draws: int = 200,
     random_state: int = 0,
     target: Target | None = None,
-    scores: FloatTable | None = None,
+    scores: ArrayLike | None = None,
 ) -> Report:
     """Write what a policy saves on a log as one HTML file, and its figures into a folder beside it.
 
@@ -89,7 +89,8 @@ def write_report(
     )
     drawn = draw(made.drawings())
     files = {f"{one.drawing.name}.{kind}": data for one in drawn for kind, data in (("png", one.png), ("svg", one.svg))}
-    origin = _origin(policy, log, random_state, draws, facts or {})
+    ranked = {} if scores is None else {"ranking": "by scores that were given, in the place of the policy's own"}
+    origin = _origin(policy, log, random_state, draws, ranked | dict(facts or {}))
 
     def text(addresses: Mapping[str, str]) -> str:
         figures = Figures(drawn, addresses)

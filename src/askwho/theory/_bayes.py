@@ -6,9 +6,8 @@ from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._types import Order
-from askwho.cardinality import FeeTransform, cardinality_losses
+from askwho.core import FeeTransform, cardinality_losses, rank
 from askwho.exceptions import InvalidInputError
-from askwho.selection import rank
 
 
 def bayes_ranking(expected_costs: ArrayLike) -> Order:

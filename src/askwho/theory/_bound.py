@@ -10,8 +10,8 @@ from scipy.special import log_softmax
 
 from askwho import _validation as check
 from askwho._comp_sum import check_u, psi_of_log_share
+from askwho.core import in_order, rank
 from askwho.exceptions import InvalidInputError
-from askwho.selection import in_order, rank
 from askwho.theory._bayes import bayes_risk, sums_to_one
 from askwho.theory._calibration import inverse_calibration
 

@@ -8,10 +8,8 @@ from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._types import FloatTable
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell, Panel, Selection, in_order, select_adaptive
 from askwho.exceptions import InvalidInputError
-from askwho.panel import Panel
-from askwho.selection import Selection, in_order, select_adaptive
 
 
 def cascade_scores(order: ArrayLike, k: ArrayLike) -> FloatTable:

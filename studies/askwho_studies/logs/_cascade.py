@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 
 from askwho.data import Log
 from askwho.evaluation import Point
-from askwho.frontier import Frontier
+from askwho.metrics import Frontier
 from askwho_studies.logs._committees import SkippedError
 from askwho_studies.logs._compare import SCORED
 from askwho_studies.logs._split import Split

@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 
 import numpy as np
-from askwho.router import price_grid
 from jaxtyping import Float
 
 from askwho.aggregation import Committee, aggregation, best_of_k
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell, Selection, in_order, rank
 from askwho.data import Log
 from askwho.evaluation import Point
 from askwho.metrics import prefix_errors
-from askwho.selection import Selection, in_order, rank
+from askwho.replay import price_grid
 from askwho_studies.logs._split import Split
 
 _WIDEST = 12

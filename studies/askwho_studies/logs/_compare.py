@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from askwho.evaluation import Point, table_of
-from askwho.frontier import Frontier
+from askwho.metrics import Frontier
 
 SCORED = 0.5
 """A setting that can be scored on a smaller share of rows is left out."""

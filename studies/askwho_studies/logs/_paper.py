@@ -3,12 +3,13 @@
 import importlib.util
 
 import numpy as np
-from askwho.router import SurrogateCardinality, price_grid
 
+from askwho.core import each_fold, folds, in_order, rank
 from askwho.engine import Training
 from askwho.evaluation import Point
-from askwho.learners import CompSum, Scorer, each_fold, folds
-from askwho.selection import in_order, rank
+from askwho.fitting import SurrogateCardinality
+from askwho.learners import CompSum, Scorer
+from askwho.replay import price_grid
 from askwho_studies.logs._committees import SkippedError, committee_errors
 from askwho_studies.logs._split import Split
 
@@ -67,7 +68,7 @@ def _adaptive(
         for order, each in zip(orders, held, strict=True)
     ]
     fees = np.broadcast_to(split.price, split.train.errors.shape)
-    network = SurrogateCardinality(training=_TRAINING).fit(
+    found = SurrogateCardinality(training=_TRAINING).fit(
         split.X_train,
         taught,
         [np.cumsum(in_order(fees, order), axis=1) for order in orders],
@@ -75,9 +76,10 @@ def _adaptive(
         groups=split.train.groups,
         random_state=split.seed,
     )
+    best = found.networks.scores(split.X_test).argmax(axis=2)
     points: list[Point] = []
     for p, price in enumerate(prices):
-        size = network.sizes(split.X_test, float(price), width=width)[:, None] - 1
+        size = best[p][:, None]
         points.append(
             Point(in_order(errors[p], size)[:, 0], in_order(paid[p], size)[:, 0], {"fee_weight": float(price)})
         )

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from askwho.evaluation import Held, Point, adaptive_points, fixed_points, sequential_points
-from askwho.policy import Policy, fit_policy
+from askwho.evaluation import Point, adaptive_points, fixed_points, sequential_points
+from askwho.fitting import fit
+from askwho.policy import Policy
+from askwho.replay import Replay
 from askwho_studies.logs import _cascade, _committees, _deslib, _paper, _routers, _stacking
 from askwho_studies.logs._committees import SkippedError
 from askwho_studies.logs._split import Split
@@ -24,19 +26,19 @@ def askwho_without_base(split: Split) -> list[Point]:
         raise SkippedError("a log of grades trains no base: the same as askwho")
     policy = _with_base(split)
     if policy.base is not None:
-        policy = fit_policy(split.train, base="none", random_state=split.seed)
+        policy = fit(split.train, base="none", random_state=split.seed)
     return _points(policy, split)
 
 
 @lru_cache(maxsize=1)
 def _with_base(split: Split) -> Policy:
     """Askwho's policy; kept for the method after it, which is the same where no base was worth having."""
-    return fit_policy(split.train, random_state=split.seed)
+    return fit(split.train, random_state=split.seed)
 
 
 def _points(policy: Policy, split: Split) -> list[Point]:
-    held = Held(policy, split.test)
-    return [*fixed_points(held), *adaptive_points(held), *sequential_points(held)]
+    held = Replay.of(policy, split.test)
+    return [*fixed_points(policy, held), *adaptive_points(policy, held), *sequential_points(policy, held)]
 
 
 METHODS: Mapping[str, Method] = {

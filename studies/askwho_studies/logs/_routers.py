@@ -7,9 +7,10 @@ from jaxtyping import Float
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
+from askwho.core import folds
 from askwho.evaluation import Point
-from askwho.frontier import Frontier, area, stated_budgets
-from askwho.learners import Forest, Learner, Neighbours, cross_fit, folds
+from askwho.learners import Forest, Learner, Neighbours, cross_fit
+from askwho.metrics import Frontier, area, stated_budgets
 from askwho_studies.logs._committees import SkippedError, routed
 from askwho_studies.logs._split import Split
 

@@ -11,20 +11,26 @@ import numpy as np
 import pyarrow.parquet as pa_parquet
 from jaxtyping import Float, Int
 
-from askwho.answers import Cell
+from askwho.core import Cell, folds
 from askwho.data import Columns, FeatureEncoder, Log, read_log
 from askwho.exceptions import InvalidInputError
-from askwho.learners import folds
 
 _NEARLY_ALL = 0.95
 # The JSON of this log says it in words only: its nulls are outputs without a letter, except this entity's.
 _NOT_ASKED = {"mmlu_pro_llms": ("DeepSeek-Coder-V2",)}
+# Likewise: here a group is no kind of query but a patient, whose rows belong together.
+_TOGETHER = {"chest_opacity_readers": "group"}
+# Rivals that vote, stack or choose need everybody's answer, and here seven cells of eight are empty. The truth was
+# settled among an image's own readers, too: what committees would get on it is partly so by construction.
+_NOT_STUDIED = ("chest_opacity_readers",)
+# Columns of this name hold what each query was charged, where that is known; else the JSON's fees hold for all.
+_FEES_BY_QUERY = "fee_"
 
 
 def log_names(data: Path) -> list[str]:
-    """Return the names of the logs under `data/logs`, smallest file first: results come early."""
+    """Return the names of the logs under `data/logs` that are studied, smallest file first: results come early."""
     found = sorted((data / "logs").glob("*.parquet"), key=lambda path: path.stat().st_size)
-    names = [path.stem for path in found if path.with_suffix(".json").is_file()]
+    names = [path.stem for path in found if path.with_suffix(".json").is_file() and path.stem not in _NOT_STUDIED]
     if not names:
         raise InvalidInputError(f"`data` must hold logs/<name>.parquet with <name>.json beside it, got {str(data)!r}.")
     return names
@@ -43,7 +49,9 @@ def load_log(data: Path, name: str, *, rows: int | None = None) -> Log:
 
 
 def _columns(described: Mapping[str, Any], present: list[str]) -> Columns:
-    features = [pattern for pattern in (described["features"], "group" if "group" in present else None) if pattern]
+    together = _TOGETHER.get(described["name"], described.get("split_by"))
+    kind = "group" if "group" in present and together != "group" else None
+    features = [pattern for pattern in (described["features"], kind) if pattern]
     nulls: Any = described["nulls"]
     if nulls == "none":
         nulls = "not-asked"
@@ -57,8 +65,8 @@ def _columns(described: Mapping[str, Any], present: list[str]) -> Columns:
         features=",".join(features) or None,
         text=described["text"],
         info=described.get("info"),
-        groups=described["split_by"],
-        fees=described["fees"],
+        groups=together,
+        fees=f"{_FEES_BY_QUERY}*" if any(name.startswith(_FEES_BY_QUERY) for name in present) else described["fees"],
         task=described["task"],
         nulls=nulls,
     )

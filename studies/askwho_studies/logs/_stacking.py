@@ -18,15 +18,16 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from askwho.answers import Cell
+from askwho.core import Cell, folds
 from askwho.data import Log
 from askwho.evaluation import Point
-from askwho.learners import folds
 from askwho_studies.logs._committees import SkippedError
 from askwho_studies.logs._split import Split
 
 _WORDS: Any = HashingVectorizer(n_features=2**18, ngram_range=(1, 2), alternate_sign=False, norm="l2", binary=True)
 _MOST_TEXT_CLASSES = 5
+# Scikit-learn's boosted trees take no more categories of a feature.
+_MOST_CATEGORIES = 255
 _PENALTIES = (0.01, 0.1, 1.0)
 _ROUNDS = (25.0, 75.0)
 
@@ -42,9 +43,14 @@ def stacking_boosted(split: Split) -> list[Point]:
     if not split.classes:
         return [_point(split, _boosted_numbers(split), asks=True)]
     _needs_truth(split)
+    votes = split.votes(split.train)
+    if max(len(np.unique(each)) for each in votes.T) > _MOST_CATEGORIES:
+        raise SkippedError(
+            f"somebody gave more than {_MOST_CATEGORIES} different answers, which trees cannot tell apart"
+        )
     train, test = (
         np.hstack([np.where(codes < 0, np.nan, codes), X])
-        for codes, X in ((split.votes(split.train), split.X_train), (split.votes(split.test), split.X_test))
+        for codes, X in ((votes, split.X_train), (split.votes(split.test), split.X_test))
     )
     return [_point(split, _tuned(split, train, test, _boosted, _ROUNDS), asks=True)]
 
@@ -62,7 +68,7 @@ def features_forest(split: Split) -> list[Point]:
     _needs_truth(split)
     make: Any = ExtraTreesClassifier if split.classes else ExtraTreesRegressor
     model = make(200, min_samples_leaf=2, random_state=split.seed, n_jobs=2)
-    return [_point(split, model.fit(split.X_train, _truths(split)).predict(split.X_test), asks=False)]
+    return [_point(split, _quietly(model, split.X_train, _truths(split)).predict(split.X_test), asks=False)]
 
 
 def features_words(split: Split) -> list[Point]:
@@ -102,14 +108,15 @@ def _linear(split: Split, inputs: np.ndarray, truths: np.ndarray, strength: floa
 def _boosted(split: Split, inputs: np.ndarray, truths: np.ndarray, rounds: float) -> Any:  # noqa: ANN401
     # No early stopping: its own validation split fails where a class has one row.
     make: Any = HistGradientBoostingClassifier
-    return make(
+    model = make(
         learning_rate=0.1,
         max_iter=int(rounds),
         max_leaf_nodes=15,
         early_stopping=False,
         categorical_features=np.arange(inputs.shape[1]) < len(split.price),
         random_state=split.seed,
-    ).fit(inputs, truths)
+    )
+    return _quietly(model, inputs, truths)
 
 
 def _words(_: Split, inputs: sparse.csr_matrix, truths: np.ndarray, strength: float) -> Any:  # noqa: ANN401
@@ -117,9 +124,11 @@ def _words(_: Split, inputs: sparse.csr_matrix, truths: np.ndarray, strength: fl
 
 
 def _quietly(model: Any, inputs: Any, truths: np.ndarray) -> Any:  # noqa: ANN401
-    # A rival that stops a little before its optimum is no news; where it stops is stated above.
+    # A rival that stops a little before its optimum is no news; where it stops is stated above. Nor is it that free
+    # answers are many classes.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", message="The number of unique classes is greater")
         return model.fit(inputs, truths)
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from askwho.core import folds
 from askwho.data import Log
 from askwho.evaluation import Point
-from askwho.frontier import area, stated_budgets
-from askwho.learners import folds
+from askwho.metrics import area, stated_budgets
 from askwho_studies._provenance import provenance
 from askwho_studies.logs._committees import SkippedError, best_single
 from askwho_studies.logs._compare import Bootstrap, Priced, Tally, at_budgets, at_budgets_blind, compare

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped
 
 from askwho._types import FloatTable, Order
-from askwho.panel import Panel
+from askwho.core import Panel
 
 
 def oracle_order(errors: FloatTable, fees: Float[np.ndarray, " a"]) -> Order:

@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Int
 
-from askwho.answers import Answers, Cell
+from askwho.core import Answers, Cell, Panel
 from askwho.engine import Training
 from askwho.exceptions import InvalidInputError
 from askwho.learners import fit_regressors
-from askwho.panel import Panel
 from askwho_studies.paper._scored import LAMBDAS
 
 __all__ = ["FEES", "LAMBDAS", "PAPER_TRAINING", "REGION", "California", "california", "housing_file"]

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from askwho.router import SurrogateCardinality
 from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 
-from askwho.answers import Answers
+from askwho.core import Answers, Panel, folds
 from askwho.engine import require_torch
-from askwho.learners import CompSum, folds
-from askwho.panel import Panel
+from askwho.fitting import SurrogateCardinality
+from askwho.learners import CompSum
 from askwho_studies.paper._california import (
     FEES,
     LAMBDAS,

@@ -4,13 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from askwho.router import Calibration, Curve, SurrogateCardinality, price_grid
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
 from askwho._types import FloatRanks
-from askwho.frontier import Frontier
-from askwho.selection import in_order, rank, select_top_k
+from askwho.core import in_order, rank, select_top_k
+from askwho.fitting import SurrogateCardinality
+from askwho.metrics import Frontier
+from askwho.policy import Calibration, Curve
+from askwho.replay import price_grid
 from askwho_studies.paper._baselines import agreement_stops, in_house_first, oracle_order
 from askwho_studies.paper._scored import LAMBDAS, Metric, Part, Rival, Scored
 
@@ -198,7 +200,7 @@ def _curves(scored: Scored, ranked: Sequence[AnyOrder], errors: FloatRanks, seed
     """D_x(k) of the rows to choose by and of the test rows, learned once."""
     calibration = Calibration.fit(-scored.learn.scores, scored.learn.errors, in_errors=False)
     expected = [calibration.apply(-part.scores) for part in _parts(scored)]
-    curve = Curve(random_state=seed).fit(scored.learn.X, expected[0], [ranked[0]], [errors])
+    curve = Curve.fit(scored.learn.X, expected[0], [ranked[0]], [errors], random_state=seed)
     sides = zip(_judged(scored), expected[1:], ranked[1:], strict=True)
     return [curve.predict(part.X, each, order) for part, each, order in sides]
 

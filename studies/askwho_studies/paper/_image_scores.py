@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from askwho.answers import Answers
-from askwho.costs import augmented_costs
+from askwho.core import Answers, Panel, augmented_costs, each_fold, folds
 from askwho.engine import Training
-from askwho.learners import each_fold, folds, log_shares
-from askwho.panel import Panel
+from askwho.learners import log_shares
 from askwho_studies.paper._image_experiments import CHOOSE_ROWS, LEARN_ROWS, Arm, Experiment
 from askwho_studies.paper._images import Images
 from askwho_studies.paper._pools import SVHN_CLASSES, annotators, known_classes, specialists

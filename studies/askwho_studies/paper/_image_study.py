@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from askwho.router import SurrogateCardinality
 from threadpoolctl import threadpool_limits
 
 from askwho.engine import require_torch
+from askwho.fitting import SurrogateCardinality
 from askwho_studies.paper._frontiers import REPETITIONS, Progress
 from askwho_studies.paper._image_claims import image_claims
 from askwho_studies.paper._image_experiments import EXPERIMENTS, Experiment

@@ -9,10 +9,8 @@ from jaxtyping import Float, Shaped
 
 from askwho._types import FloatRanks, FloatTable, Order, Ties
 from askwho.aggregation import Committee, best_of_k
-from askwho.answers import Answers
+from askwho.core import Answers, Panel, in_order
 from askwho.metrics import prefix_errors
-from askwho.panel import Panel
-from askwho.selection import in_order
 
 LAMBDAS = (1e-9, 0.01, 0.05, 0.25, *(0.5 * i for i in range(1, 14)))
 """The paper's grid of λ, 17 values."""

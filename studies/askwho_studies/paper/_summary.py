@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from askwho.router import SurrogateCardinality
 
+from askwho.fitting import SurrogateCardinality
 from askwho_studies.paper._frontiers import (
     EVERYBODY,
     FIXED,

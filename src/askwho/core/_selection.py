@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._types import FloatTable, Order
+from askwho.core._panel import Panel
 from askwho.exceptions import InvalidInputError, missing_dependency
-from askwho.panel import Panel
 
 if TYPE_CHECKING:
     import pandas as pd

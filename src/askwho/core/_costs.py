@@ -7,27 +7,27 @@ from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._types import FloatTable
-from askwho.answers import Answers, Cell, Nulls, column, family, is_null, null_states
+from askwho.core._answers import Answers, Cell, Nulls, column, family, is_null, null_states
+from askwho.core._panel import Panel
+from askwho.core._selection import fees_table
 from askwho.exceptions import InvalidInputError
-from askwho.panel import Panel
-from askwho.selection import fees_table
 
 ErrorFunction = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """A task error ψ, elementwise: answers and truths of one shape in, errors of at least 0 out."""
 
 
 def zero_one(answers: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return 1 where the answer is not the truth, else 0."""
+    """Return 1 where the answer is not the truth, else 0, in the shape of the answers."""
     return (answers != truth).astype(np.float64)
 
 
 def absolute(answers: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return |answer − truth|."""
+    """Return |answer − truth|, in the shape of the answers."""
     return np.abs(answers - truth)
 
 
 def squared(answers: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return (answer − truth)²."""
+    """Return (answer − truth)², in the shape of the answers."""
     return np.square(answers - truth)
 
 
@@ -96,7 +96,7 @@ def recorded_errors(answers: Answers, truth: np.ndarray, error: str | ErrorFunct
 
 
 def elementwise_error(answers: np.ndarray, truth: np.ndarray, error: str | ErrorFunction) -> np.ndarray:
-    """Return the errors of answers, checked to be finite numbers of at least 0."""
+    """Return the errors of answers, in their shape, checked to be finite numbers of at least 0."""
     function = error_function(error)
     if function in _OF_NUMBERS:
         answers, truth = check.numeric(answers, "answers"), check.numeric(truth, "truth")

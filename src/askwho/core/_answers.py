@@ -12,8 +12,8 @@ from jaxtyping import Int, Shaped
 
 from askwho import _validation as check
 from askwho._types import States, Table
+from askwho.core._panel import Panel
 from askwho.exceptions import InvalidInputError
-from askwho.panel import Panel
 
 Nulls = Literal["not-asked", "no-answer"]
 
@@ -149,7 +149,7 @@ def column(values: Any, name: str) -> np.ndarray:  # noqa: ANN401
 
 
 def is_null(values: np.ndarray) -> np.ndarray:
-    """Return which entries are None, NaN, NaT or pandas' NA."""
+    """Return which entries are None, NaN, NaT or pandas' NA, in the shape of the values."""
     if values.dtype.kind == "O":
         return np.array([check.missing(value) for value in values.tolist()], dtype=bool)
     return np.isnan(values) if values.dtype.kind in "fmM" else np.zeros(values.shape, dtype=bool)
