@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from askwho import Target, calibrate, evaluate, load, save, write_report
-from askwho.answers import Cell
+from askwho.core import Cell
 from askwho.data import read_log
 from tests import policies, synthetic
 
