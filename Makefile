@@ -14,7 +14,7 @@ endif
 export OMP_WAIT_POLICY ?= PASSIVE
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test coverage forget check docs bench bench-logs clean
+.PHONY: demo test random torture coverage forget check docs bench bench-logs clean
 
 demo: $(VENV)/ready
 	$(BIN)/askwho demo
@@ -23,6 +23,17 @@ test: check
 	$(BIN)/pytest -n $(JOBS) $(COVER) --jaxtyping-packages=askwho,askwho_studies,tests.check \
 		--ignore=tests/messages --ignore=tests/cli --ignore=tests/hardening
 	$(BIN)/pytest -n $(JOBS) $(COVER) tests/messages tests/cli tests/hardening
+
+# The laws on examples that nobody has seen; what fails is printed so that it can be run again.
+random: $(VENV)/ready
+	$(BIN)/pytest -n $(JOBS) --hypothesis-profile=random src tests
+
+# Many more of them, the full sizes, and two commits side by side: OLD and NEW must decide the same.
+OLD ?= HEAD~1
+NEW ?= HEAD
+torture: $(VENV)/ready
+	ASKWHO_TORTURE=1 $(BIN)/pytest -n $(JOBS) --hypothesis-profile=torture src tests studies/tests
+	$(BIN)/python benchmarks/compare.py $(OLD) $(NEW)
 
 # The same tests, and which lines they reach, the least covered modules first; subprocesses are not counted.
 coverage: COVER := --cov --cov-append --cov-report=

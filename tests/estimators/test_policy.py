@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from askwho import Columns, Target, fit, load, read_log, save
+from askwho import Columns, InvalidInputError, Target, fit, load, read_log, save
 from askwho.estimators import TwoStageClassifier, TwoStageRegressor
 from tests.synthetic import FEES, classification, regression
 
@@ -78,3 +78,24 @@ def test_a_whole_number_is_the_seed_and_a_generator_draws_one():
     np.testing.assert_array_equal(expected[0], expected[1])
     np.testing.assert_array_equal(expected[2], expected[3])
     assert (expected[0] != expected[2]).any()
+
+
+def test_what_came_with_the_answers_teaches_and_is_heard():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(500, 2)), rng.choice(["a", "b"], 500)
+    right = rng.random(500) < 0.7
+    answers = {"one": np.where(right, y, np.where(y == "a", "b", "a"))}
+    # The confidence tells when the expert is right: whoever hears it can turn a wrong answer round.
+    info = {"one": np.where(right, 0.9, 0.1) + 0.01 * rng.normal(size=500)}
+    model = TwoStageClassifier(base=None, learner="linear", cv=3, random_state=0)
+    model.fit(X[:300], y[:300], answers={"one": answers["one"][:300]}, info={"one": info["one"][:300]})
+    asked = {"one": answers["one"][300:]}
+    told = model.score(X[300:], y[300:], answers=asked, info={"one": info["one"][300:]})
+    assert told > 0.95
+    assert model.score(X[300:], y[300:], answers=asked) < 0.8
+    shares = model.predict_proba(X[300:], answers=asked, info={"one": info["one"][300:]})
+    assert (model.classes_[shares.argmax(axis=1)] == y[300:]).mean() == told
+    in_turn = model.predict(X[300:], answers=asked, info={"one": info["one"][300:]}, mode="sequential")
+    assert (in_turn == y[300:]).mean() > 0.95
+    with pytest.raises(InvalidInputError, match="`info`"):
+        model.predict(X[300:], answers=asked, info=np.zeros((200, 2)))

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 
+from askwho.estimators._lesson import told_of
 from askwho.estimators._system import DeferralSystem
 from askwho.estimators._targets import Labels, Truths
 from askwho.policy import Target
@@ -31,17 +32,25 @@ class Classifier(ClassifierMixin, DeferralSystem, ABC):
         return live.truths.classes
 
     def predict_proba(
-        self, X: Any, *, answers: Any = None, target: Target | None = None, mode: str = "at-once", **options: Any
+        self,
+        X: Any,
+        *,
+        answers: Any = None,
+        info: Any = None,
+        target: Target | None = None,
+        mode: str = "at-once",
+        **options: Any,
     ) -> Float[np.ndarray, "n C"]:
         """Return the probability of each class, shape (n, C), after those chosen were heard; as in `predict`.
 
         What the beliefs say, or naive Bayes by the members' expected errors where there are none; how often each class
         was true in training where nobody gave a usable answer. The prediction is always the likeliest.
         """
-        said, decisions, heard = self._predict(X, answers, target, mode, options)
+        said, decisions, heard = self._predict(X, answers, info, target, mode, options)
         truths = self.live_.truths
         assert isinstance(truths, Labels)  # noqa: S101 - a classifier's
-        shares = self.policy_.probabilities(decisions, heard, truths.plain(truths.classes))
+        told = told_of(info, self.panel_, len(said))
+        shares = self.policy_.probabilities(decisions, heard, truths.plain(truths.classes), info=told)
         place = np.searchsorted(truths.classes, said)
         rows = np.arange(len(said))
         shares[shares.sum(axis=1) == 0] = truths.shares
@@ -54,7 +63,7 @@ class Classifier(ClassifierMixin, DeferralSystem, ABC):
         shares[tied, place[tied]] *= 1 + _HAIR
         return shares / shares.sum(axis=1, keepdims=True)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, answers: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, answers: Any = None, info: Any = None) -> float:
         """Return the accuracy of `predict`.
 
         Args:
@@ -62,8 +71,9 @@ class Classifier(ClassifierMixin, DeferralSystem, ABC):
             y: shape (n,).
             sample_weight: shape (n,).
             answers: shape (n, J), as in `predict`.
+            info: shape (n, J), as in `predict`.
         """
-        return float(accuracy_score(y, self.predict(X, answers=answers), sample_weight=sample_weight))
+        return float(accuracy_score(y, self.predict(X, answers=answers, info=info), sample_weight=sample_weight))
 
     def _truths(self, y: np.ndarray) -> Truths:
         check_classification_targets(y)

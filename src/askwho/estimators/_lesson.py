@@ -80,6 +80,7 @@ def lesson(
     answers: Any,  # noqa: ANN401
     fees: Any,  # noqa: ANN401
     groups: Any,  # noqa: ANN401
+    info: Any,  # noqa: ANN401
     fold: Int[np.ndarray, " n"],
     error: Any,  # noqa: ANN401
     one_stage: bool,
@@ -96,6 +97,7 @@ def lesson(
         answers: a table of recorded answers, or None.
         fees: what the experts charge.
         groups: shape (n,), or None.
+        info: shape (n, J), what came back with recorded answers, or None.
         fold: shape (n,), for experts that are not fitted.
         error: how an answer is scored.
         one_stage: whether the labels are entities.
@@ -127,8 +129,11 @@ def lesson(
         said = _beside([front, said])
         charged = np.hstack([np.zeros((n, front.values.shape[1])), charged])
     scored = ("zero-one" if truths.task == "classification" else "squared") if error == "auto" else error
+    told = told_of(info, panel, n)
     log = Log(
-        columns=Columns(truth="y", answers="answer_*", features=KNOWN, task=truths.task),
+        columns=Columns(
+            truth="y", answers="answer_*", features=KNOWN, info=None if told is None else "info_*", task=truths.task
+        ),
         panel=panel,
         task=truths.task,
         known={KNOWN: rows.array},
@@ -137,10 +142,26 @@ def lesson(
         errors=task_errors(said, right, panel=panel, error=scored),
         fees=charged,
         groups=np.arange(n) if groups is None else groups,
-        info=np.full(said.values.shape, np.nan),
+        info=np.full(said.values.shape, np.nan) if told is None else told,
         error=error,
     )
     return log, Live(tuple(sources), truths)
+
+
+def told_of(info: Any, panel: Panel, n: int) -> np.ndarray | None:  # noqa: ANN401
+    """Return what came back with the experts' answers as a table of the whole panel, shape (n, |A|), or None."""
+    if info is None:
+        return None
+    experts = np.flatnonzero(panel.is_kind("expert"))
+    names = [panel.names[j] for j in experts]
+    if isinstance(info, Mapping):
+        check.columns(list(info), names, "info")
+        info = np.column_stack([check.finite_or_nan(info[name], f"info of {name}") for name in names])
+    given = check.table(info, "info", entities=names, allow_nan=True)
+    check.same_shape(given, "info", (n, len(experts)), "one row for each row of `X`, one column for each expert")
+    told = np.full((n, len(panel)), np.nan)
+    told[:, experts] = given
+    return told
 
 
 def group_column(groups: Any, n: int) -> np.ndarray | None:  # noqa: ANN401

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from askwho import _validation as check
 from askwho.core import ERRORS, Answers, Cell, Panel, in_order
 from askwho.estimators._experts import Queries
-from askwho.estimators._lesson import KNOWN, Live, expert_folds, group_column, lesson
+from askwho.estimators._lesson import KNOWN, Live, expert_folds, group_column, lesson, told_of
 from askwho.estimators._targets import Truths
 from askwho.exceptions import InvalidInputError
 from askwho.fitting import check_learner, checked_cardinality, fit, fold_count, priced, priced_cardinality
@@ -57,6 +57,7 @@ class DeferralSystem(BaseEstimator, ABC):
         answers: Any = None,
         fees: Any = None,
         groups: Any = None,
+        info: Any = None,
     ) -> Fitted:
         """Learn whom to ask.
 
@@ -67,6 +68,7 @@ class DeferralSystem(BaseEstimator, ABC):
                 mapping of columns. An empty cell is an expert that was not asked.
             fees: what the experts charge, in place of the constructor's: by name, shape (J,), or shape (n, J).
             groups: shape (n,), what must stay on one side of a split.
+            info: shape (n, J), what came back with recorded answers, such as a confidence; NaN where nothing did.
         """
         numbers = not hasattr(self, "predict_proba")
         checked: Any = validate_data(self, X, y, dtype=_FLOATS, y_numeric=numbers)
@@ -88,6 +90,7 @@ class DeferralSystem(BaseEstimator, ABC):
             answers=answers,
             fees=self.fees if fees is None else fees,
             groups=grouped,
+            info=info,
             fold=expert_folds(truth, grouped, count, truths=truths, seed=seed),
             error=self.error,
             one_stage=base == LABELS if isinstance(base, str) else False,
@@ -120,13 +123,14 @@ class DeferralSystem(BaseEstimator, ABC):
         """
         return self._decide(self._known(X), target, options)
 
-    def combine(self, decisions: Decisions, answers: Any, *, X: Any = None) -> np.ndarray:
+    def combine(self, decisions: Decisions, answers: Any, *, X: Any = None, info: Any = None) -> np.ndarray:
         """Return what each committee decides, shape (n,).
 
         Args:
             decisions: from `decide`.
             answers: shape (n, J), what the experts that were asked said, empty elsewhere; in-house nobody has a column.
             X: shape (n, d), the same queries again, where `base` is an estimator: it is asked now.
+            info: shape (n, J), what came back with the answers, where it taught.
         """
         check_is_fitted(self)
         if self.live_.experts:
@@ -135,25 +139,34 @@ class DeferralSystem(BaseEstimator, ABC):
             raise InvalidInputError("`X` must be given where `base` is an estimator, got None: it is asked now.")
         rows = self._known(X) if self.live_.sources else Queries(decisions.seen.X, decisions.seen.X)
         check.same_shape(rows.array, "X", (len(decisions), rows.array.shape[1]), "one row for each decision")
-        return self._verdicts(decisions, rows, self.live_.hear(rows, decisions.members, self.panel_, answers))[0]
+        said = self.live_.hear(rows, decisions.members, self.panel_, answers)
+        return self._verdicts(decisions, rows, said, told_of(info, self.panel_, len(decisions)))[0]
 
     def predict(
-        self, X: Any, *, answers: Any = None, target: Target | None = None, mode: str = "at-once", **options: Any
+        self,
+        X: Any,
+        *,
+        answers: Any = None,
+        info: Any = None,
+        target: Target | None = None,
+        mode: str = "at-once",
+        **options: Any,
     ) -> np.ndarray:
         """Return what the committees decide, shape (n,); each live expert sees only the rows it was chosen for.
 
         Args:
             X: shape (n, d).
             answers: shape (n, J), what the experts would say, where recorded ones taught; only the chosen are heard.
+            info: shape (n, J), what came back with them, where it taught; NaN where nothing did.
             target: as in `decide`; in turn, any but `k`.
             mode: `"at-once"`, or `"sequential"`: ask one, look at the answer, and ask the next only if it is worth its
                 fee.
             options: as in `decide`.
         """
-        return self._predict(X, answers, target, mode, options)[0]
+        return self._predict(X, answers, info, target, mode, options)[0]
 
     def _predict(
-        self, X: Any, answers: Any, target: Target | None, mode: str, options: dict[str, Any]
+        self, X: Any, answers: Any, info: Any, target: Target | None, mode: str, options: dict[str, Any]
     ) -> tuple[np.ndarray, Decisions, Answers]:
         check.one_of(mode, "mode", ["at-once", "sequential"])
         rows = self._known(X)
@@ -164,13 +177,15 @@ class DeferralSystem(BaseEstimator, ABC):
                 "`answers` must be given to `predict`: recorded answers taught, there is nobody to ask. "
                 "Use `decide` to learn whom to ask, and `combine` with what they say."
             )
+        told = told_of(info, self.panel_, len(rows))
         if mode == "sequential":
-            return self._in_turn(rows, answers, target, options)
+            return self._in_turn(rows, answers, told, target, options)
         decisions = self._decide(rows, target, options)
-        return self._verdicts(decisions, rows, self.live_.hear(rows, decisions.members, self.panel_, answers))
+        said = self.live_.hear(rows, decisions.members, self.panel_, answers)
+        return self._verdicts(decisions, rows, said, told)
 
     def _in_turn(
-        self, rows: Queries, answers: Any, target: Target | None, options: dict[str, Any]
+        self, rows: Queries, answers: Any, told: np.ndarray | None, target: Target | None, options: dict[str, Any]
     ) -> tuple[np.ndarray, Decisions, Answers]:
         policy, aim = self.policy_, Target(fee_weight=self.fee_weight) if target is None else target
         seen = policy.see({KNOWN: rows.array})
@@ -179,7 +194,7 @@ class DeferralSystem(BaseEstimator, ABC):
         said = self.live_.hear(rows, wanted, self.panel_, None)
         values, states = said.values, said.states
         while True:
-            step = policy.next(seen, Answers(values, states), aim, **options)
+            step = policy.next(seen, Answers(values, states), aim, info=told, **options)
             wanted = step.members
             if not wanted.any():
                 break
@@ -205,8 +220,10 @@ class DeferralSystem(BaseEstimator, ABC):
             aim = Target(k=aim.k, fee_weight=self.fee_weight)
         return self.policy_.decide({KNOWN: rows.array}, aim, **options)
 
-    def _verdicts(self, decisions: Decisions, rows: Queries, said: Answers) -> tuple[np.ndarray, Decisions, Answers]:
-        done = self.policy_.combine(decisions, said)
+    def _verdicts(
+        self, decisions: Decisions, rows: Queries, said: Answers, told: np.ndarray | None
+    ) -> tuple[np.ndarray, Decisions, Answers]:
+        done = self.policy_.combine(decisions, said, info=told)
         outcome = done.outcome
         assert outcome is not None  # noqa: S101 - combined
         values = outcome.values

@@ -116,7 +116,7 @@ class TwoStageRegressor(RegressorMixin, TwoStage):
     a base, the mean of y is the prediction.
     """
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, answers: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, answers: Any = None, info: Any = None) -> float:
         """Return the coefficient of determination R² of `predict`.
 
         Args:
@@ -124,8 +124,9 @@ class TwoStageRegressor(RegressorMixin, TwoStage):
             y: shape (n,).
             sample_weight: shape (n,).
             answers: shape (n, J), as in `predict`.
+            info: shape (n, J), as in `predict`.
         """
-        return float(r2_score(y, self.predict(X, answers=answers), sample_weight=sample_weight))
+        return float(r2_score(y, self.predict(X, answers=answers, info=info), sample_weight=sample_weight))
 
     def _truths(self, y: np.ndarray) -> Truths:
         return Numbers(np.asarray(y, dtype=np.float64).mean())

@@ -112,14 +112,19 @@ class Combiner:
         )
 
     def distribution(
-        self, panel: Panel, seen: Seen, answers: Answers, classes: Shaped[np.ndarray, " c"]
+        self,
+        panel: Panel,
+        seen: Seen,
+        answers: Answers,
+        classes: Shaped[np.ndarray, " c"],
+        info: Float[np.ndarray, "n a"] | None = None,
     ) -> Float[np.ndarray, "n c"]:
         """Return the probability of each of some sorted classes, shape (n, C), whatever was heard; 0 where nobody was.
 
         By the beliefs where there are any; else by naive Bayes, answers that nobody gave sharing what is left alike.
         """
         found = np.zeros((len(answers), len(classes)))
-        case = self.case(answers, seen, None)
+        case = self.case(answers, seen, info)
         if self.beliefs is not None and case is not None and len(self.beliefs.classes):
             pool = self.beliefs.pool
             believed = pool.probabilities(case, pool.hear_all(case, answers.states != Cell.NOT_ASKED))

@@ -215,7 +215,7 @@ class Policy:
     def combine(
         self,
         decisions: Decisions,
-        answers: Any,  # noqa: ANN401 - answers, a frame, columns, a list of dicts
+        answers: Any = None,  # noqa: ANN401 - answers, a frame, columns, a list of dicts
         *,
         info: Float[np.ndarray, "n a"] | None = None,
         by_position: bool = False,
@@ -225,7 +225,7 @@ class Policy:
         Args:
             decisions: from `decide`, or read back.
             answers: what came back: a table with the decisions' ids and the log's columns (or the entities' names), in
-                any order; or `Answers`, row by row.
+                any order; or `Answers`, row by row; or nothing, where nobody had to be asked.
             info: what came back with `Answers`, of the same shape; a table holds it in the log's columns.
             by_position: whether a table without ids is matched row by row.
         """
@@ -235,6 +235,9 @@ class Policy:
             )
         if decisions.panel != self.panel:
             raise InvalidInputError(f"`decisions` must be of the panel {self.panel.names}: another policy made them.")
+        if answers is None:
+            shape = (len(decisions), int((~self.panel.own).sum()))
+            answers = Answers(np.zeros(shape), np.full(shape, Cell.NOT_ASKED, dtype=np.int8))
         came = (
             Came(answers, whole_info(self.panel, info, len(decisions)), decisions.seen.fees)
             if isinstance(answers, Answers)
@@ -253,7 +256,12 @@ class Policy:
         return replace(decisions, outcome=Outcome(verdict.values, verdict.decided, verdict.probability, paid, spoke))
 
     def probabilities(
-        self, decisions: Decisions, answers: Answers, classes: Shaped[np.ndarray, " c"]
+        self,
+        decisions: Decisions,
+        answers: Answers,
+        classes: Shaped[np.ndarray, " c"],
+        *,
+        info: Float[np.ndarray, "n a"] | None = None,
     ) -> Float[np.ndarray, "n c"]:
         """Return the probability of each of some classes after the answers, shape (n, C); nothing where none is known.
 
@@ -261,11 +269,13 @@ class Policy:
             decisions: from `decide`, or the last step of `next`.
             answers: what came back; at once only the committee is heard.
             classes: sorted, shape (C,).
+            info: what came back with the answers, of the same shape.
         """
         said = decisions.seen.answers(self.panel, answers)
         if decisions.order.shape[1] > 1 or decisions.outcome is None or (decisions.k > 0).all():
             said = heard_of(said, decisions.members)
-        return self.combiner.distribution(self.panel, decisions.seen, said, classes)
+        told = whole_info(self.panel, info, len(decisions))
+        return self.combiner.distribution(self.panel, decisions.seen, said, classes, told)
 
     def next(
         self,
