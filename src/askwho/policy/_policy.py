@@ -189,7 +189,7 @@ class Policy:
         order = judged.ordered(costs, width)
         curve = self.cardinality.curve.predict(seen.X, seen.expected, order)
         if target.k is not None:
-            k = np.full(len(seen), int(check.cardinalities(target.k, 1, int(np.min(most)))[0]))
+            k = np.full(len(seen), self._exactly(target.k, int(np.min(most))))
         else:
             k = self.cardinality.sizes(seen.X, curve, in_order(seen.fees, order).cumsum(axis=1), rates, most)
         ones = np.ones(order.shape)
@@ -516,6 +516,19 @@ class Policy:
             np.ones(1),
             chances,
         )
+
+    def _exactly(self, k: int, most: int) -> int:
+        """That many to ask, or why so many cannot be."""
+        if k <= most:
+            return k
+        if self.columns.answers is None:
+            raise InvalidInputError(
+                f"`k` must be 1, got {k}: a log of grades tells nothing of several, the first alone is believed."
+            )
+        why = f"the panel has {most} entities"
+        if most < len(self.panel):
+            why = "no more are available" if most < self.cardinality.width else "no more were learned of together"
+        raise InvalidInputError(f"`k` must be between 1 and {most}, got {k}: {why}.")
 
     def _rates(self, seen: Seen, target: Target, tried: Outcomes) -> Float[np.ndarray, " n"]:
         """The price at which each query is decided."""
