@@ -227,10 +227,7 @@ class Policy:
             info: what came back with `Answers`, of the same shape; a table holds it in the log's columns.
             by_position: whether a table without ids is matched row by row.
         """
-        if self.columns.answers is None:
-            raise InvalidInputError(
-                "`answers` cannot be combined by this policy: it was fitted on grades, and believes the first."
-            )
+        self.check_combines()
         if decisions.panel != self.panel:
             raise InvalidInputError(f"`decisions` must be of the panel {self.panel.names}: another policy made them.")
         came = (
@@ -239,9 +236,9 @@ class Policy:
             else what_came(self, decisions, table_of(answers, "answers", texts=self.texts), by_position=by_position)
         )
         seen, members = decisions.seen, decisions.members
+        self.check_type(came.answers)
         said = seen.answers(self.panel, came.answers)
         check.same_shape(said.values, "answers", (len(seen), len(self.panel)), "one row for each decision")
-        self.check_type(said)
         heard = heard_of(said, members)
         committee = self.combiner.committee(self.panel, decisions.order, seen, heard)
         verdict = self.combiner.decide(committee, decisions.k, came.info, seen)
@@ -304,9 +301,10 @@ class Policy:
         seen, ids = self._named(queries if table is None else table, ids)
         seen = self._today(seen, aim, fees, available)
         given, told = answers_so_far(self, table, answers, info, len(seen))
+        if given is not None:
+            self.check_type(given)
         said = seen.answers(self.panel, given)
         check.same_shape(said.values, "answers", (len(seen), len(self.panel)), "one row for each query")
-        self.check_type(said)
         asked = said.states != Cell.NOT_ASKED
         case = self.combiner.case(said, seen, told)
         assert case is not None  # noqa: S101 - there are beliefs
@@ -400,6 +398,13 @@ class Policy:
                 "`base_answer` must be what this policy's base answers, got something else: route again."
             )
         return read
+
+    def check_combines(self) -> None:
+        """Raise where there is nothing to combine: of grades the first is believed, and nobody else."""
+        if self.columns.answers is None:
+            raise InvalidInputError(
+                "`answers` cannot be combined by this policy: it was fitted on grades, and believes the first."
+            )
 
     def check_type(self, answers: Answers) -> None:
         """Raise where answers are of another type than those of the log, and so could never be right."""
