@@ -27,7 +27,7 @@ class Module:
     """A module with a public surface.
 
     Args:
-        name: such as `askwho.router`.
+        name: such as `askwho.policy`.
         says: the first line of its docstring.
         public: its `__all__`, in that order.
         origins: from a name that it imports to the module it comes from.

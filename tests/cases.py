@@ -14,6 +14,7 @@ NAMES = {
     "both": "$\\alpha_1$ \u202eדגמה مثال",
     "noise": "_" + "a very long name " * 40,
 }
+TWO = Columns(truth="truth", answers="answer_*", features="x_*", fees={"up": 0.2, "down": 0.3})
 ANSWERS = Columns(truth="truth", answers="answer_*", features="x_*,kind", fees=synthetic.FEES)
 
 
@@ -44,6 +45,19 @@ def learnable(n, seed=0):
     return table
 
 
+def many_classes(n, seed=0):
+    """The same of so many classes that nobody's habits with each are learned: our base is heard like everybody."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (n, 2))
+    words = np.array([f"class {i:02d}" for i in range(66)])
+    region = np.digitize(x[:, 0], np.linspace(-1, 1, 67)[1:-1])
+    truth = np.where(rng.random(n) < 0.8, region, rng.integers(0, 66, n))
+    table = {f"x_{i}": x[:, i] for i in range(2)} | {"truth": words[truth]}
+    for name, chance in {"up": np.where(x[:, 1] > 0, 0.95, 0.3), "down": np.where(x[:, 1] < 0, 0.95, 0.3)}.items():
+        table[f"answer_{name}"] = words[np.where(rng.random(n) < chance, truth, rng.integers(0, 66, n))]
+    return table
+
+
 def far(n, seed=0):
     """The log of numbers in a unit so small that an error is hundreds, and its square tens of thousands or more."""
     rng = np.random.default_rng(seed)
@@ -65,11 +79,8 @@ def _hostile_columns():
 
 KINDS = {
     "classes": (synthetic.classification, ANSWERS, {}),
-    "own base": (
-        learnable,
-        Columns(truth="truth", answers="answer_*", features="x_*", fees={"up": 0.2, "down": 0.3}),
-        {},
-    ),
+    "own base": (learnable, TWO, {}),
+    "many classes": (many_classes, TWO, {}),
     "plain vote": (synthetic.classification, ANSWERS, {"base": "none", "committee": "majority"}),
     "regression": (
         synthetic.regression,
@@ -98,8 +109,8 @@ SHOWN = ("classes", "regression", "grades", "missing", "free", "hostile")
 
 @cache
 def case(kind):
-    """A policy and a log that it has not seen; with as many rows as these only the first two kinds can ask in turn."""
+    """A policy and a log that it has not seen; so few rows let only the first three kinds ask in turn."""
     table, columns, options = KINDS[kind]
-    rows = 260 if kind in ("classes", "own base") else 190
+    rows = 260 if kind in ("classes", "own base", "many classes") else 190
     policy = fit(read_log(table(rows), columns), learner="linear", cv=3, **options)
     return policy, read_log(table(160, 1), columns)

@@ -21,6 +21,7 @@ KINDS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "numbers, own base": (synthetic.estimated, synthetic.COLUMNS, {}),
     "fees by query": (synthetic.charged, synthetic.CHARGED, {"base": "none"}),
     "free answers": (synthetic.free, synthetic.FREE, {"base": "none"}),
+    "many classes": (synthetic.many, synthetic.FREE, {}),
     "grades": (synthetic.grades, synthetic.GRADED, {}),
 }
 """What a log holds, how it is read, and how it is fitted; all by a linear learner, in three folds."""

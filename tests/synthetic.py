@@ -86,6 +86,17 @@ def free(n=500, seed=0):
     return table
 
 
+def many(n=600, seed=0):
+    """Columns of a log with eighty classes, in words; x_0 tells them about."""
+    rng = np.random.default_rng(seed)
+    words = np.array([f"word{i:02d}" for i in range(80)])
+    place = rng.integers(0, 80, n)
+    table = {"x_0": place + rng.normal(0, 0.4, n), "x_1": rng.normal(size=n), "truth": words[place]}
+    for name, chance in (("a", 0.5), ("b", 0.6), ("c", 0.9)):
+        table[f"answer_{name}"] = np.where(rng.random(n) < chance, table["truth"], words[rng.integers(0, 80, n)])
+    return table
+
+
 def tried(rows, setting):
     """The mean fee and error of held-out rows at a setting, each at the price that its coin says."""
     prices = rows.prices.tolist()

@@ -14,8 +14,11 @@ import pytest
 import typer
 
 import askwho
+from askwho._surrogates import SURROGATES
+from askwho.aggregation import AGGREGATIONS
 from askwho.cli import app, status_of
 from askwho.cli._demo import run_demo
+from askwho.learners import LEARNERS
 from tests.examples import blocks, run_page
 
 ROOT = Path(__file__).parents[1]
@@ -65,9 +68,11 @@ def test_every_public_name_is_in_the_reference(site):
 
 def test_public_methods_are_in_the_reference_with_their_arguments(site):
     page = site / "reference" / "askwho.estimators.html"
-    assert {f"askwho.estimators.TwoStageClassifier.{name}" for name in ("fit", "select", "predict")} <= anchors(page)
-    text = unescape(re.sub(r"<[^>]+>", "", (site / "reference" / "askwho.router.html").read_text(encoding="utf-8")))
-    for argument in ("fee_weight", "confidence", "available"):
+    assert {
+        f"askwho.estimators.TwoStageClassifier.{name}" for name in ("fit", "decide", "predict", "predict_proba")
+    } <= anchors(page)
+    text = unescape(re.sub(r"<[^>]+>", "", (site / "reference" / "askwho.policy.html").read_text(encoding="utf-8")))
+    for argument in ("fee_weight", "max_error", "confidence", "available", "explore"):
         assert re.search(rf"\b{argument}\s*:", text), argument
 
 
@@ -108,6 +113,17 @@ def demo(tmp_path_factory):
     return out / "askwho-demo"
 
 
+@pytest.fixture
+def as_they_were():
+    """The registries, to which pages may add: whatever is put in is taken out again."""
+    before = [(registry, dict(registry)) for registry in (AGGREGATIONS, LEARNERS, SURROGATES)]
+    yield
+    for registry, entries in before:
+        registry.clear()
+        registry.update(entries)
+
+
+@pytest.mark.usefixtures("as_they_were")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
 def test_every_example_runs(page, demo, tmp_path, monkeypatch):
     if "askwho.losses" in page.read_text(encoding="utf-8"):

@@ -2,13 +2,12 @@
 
     log = read_log("log.parquet", Columns(truth="truth", answers="answer_*", features="x_*", fees=...))
     policy = fit(log)                                    # what the log teaches
-    decisions = policy.decide(queries, Target(budget=0.1))      # whom to ask
+    decisions = policy.decide(queries, Target(budget=0.1))   # whom to ask
     decided = policy.combine(decisions, answers)         # what comes of it
     save(policy, "policy"); policy = load("policy")
 
-Here is what users need. Research names live in their rooms: `askwho.core`, `askwho.core`, `askwho.core`,
-`askwho.aggregation`, `askwho.metrics`, `askwho.theory`, and, with torch, `askwho.losses`. Nothing heavy is imported
-before it is used.
+Here is what users need. Research names live in their rooms: `askwho.core`, `askwho.aggregation`, `askwho.metrics`,
+`askwho.theory`, and, with torch, `askwho.losses`. Nothing heavy is imported before it is used.
 """
 
 import importlib

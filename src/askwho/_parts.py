@@ -15,8 +15,9 @@ from askwho.exceptions import InvalidInputError
 ENTRY_POINTS = "askwho.parts"
 """The group of entry points whose parts an installed package has vouched for: these need no `allow`."""
 
-# Who reads each kind, and what each class is written as: a network that was trained is read back as a graph.
+# Who reads each kind.
 _KINDS: dict[str, type] = {}
+# What each class is written as, which may be another's kind: a network that was trained is read back as a graph.
 _WRITTEN: dict[type, str] = {}
 _Class = TypeVar("_Class", bound=type)
 _Part = TypeVar("_Part")

@@ -9,6 +9,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+# Those whose versions move a figure in the last digits or more: what is computed with, and what reads the log.
 _LIBRARIES = ("askwho", "numpy", "scipy", "scikit-learn", "lightgbm", "pyarrow")
 
 

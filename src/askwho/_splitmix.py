@@ -3,8 +3,9 @@
 import numpy as np
 from jaxtyping import Float, UInt64
 
-# The golden ratio in 64 bits, and the two odd factors of the finaliser, as published.
+# The golden ratio in 64 bits, as published: steps of it fill the words evenly.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+# The two odd factors of the finaliser (Stafford's Mix13), as published: any other would be another sequence.
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 

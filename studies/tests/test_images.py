@@ -18,6 +18,7 @@ from askwho_studies.paper._image_scores import kept, panel_of, split
 from askwho_studies.paper._images import Images, read_images
 from askwho_studies.paper._pools import known_classes, specialists
 
+# Where the shared data lies; tests that need it skip without it.
 DATA = os.environ.get("ASKWHO_DATA")
 
 

@@ -26,11 +26,15 @@ from askwho_studies.logs import (
 from askwho_studies.logs._cascade import cascade
 from askwho_studies.logs._committees import SkippedError
 
+# Of each made-up log: enough that a fit has folds, few enough that every method runs.
 ROWS = 240
+# Whatever is not ours.
 RIVALS = [name for name in METHODS if not name.startswith("askwho")]
 
 
+# They run in an environment of their own, which the tests do not have.
 DESLIB = {"KNORA-U", "KNORA-E", "META-DES"}
+# Of grades there is nothing to vote on and nothing to stack.
 NEEDS_ANSWERS = {"vote", "weighted vote", "stacking (linear)", "stacking (boosted)", "features (linear)"}
 
 
@@ -41,6 +45,7 @@ def refused(split):
     return DESLIB | {"features (words)"} | ({"median"} if split.classes else {"agreement cascade"})
 
 
+# Told from None, which is a value in the JSON of a log.
 ABSENT = object()
 
 

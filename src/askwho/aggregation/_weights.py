@@ -24,7 +24,8 @@ def softmax_weights(committee: Committee) -> Float[np.ndarray, "n K"]:
 def log_odds_weights(committee: Committee, *, n_classes: int = 2, margin: float = 1e-6) -> Float[np.ndarray, "n K"]:
     """Return log((1 − e)(C − 1)/e) for expected errors e, shape (n, K): naive Bayes with even confusions.
 
-    A member that is wrong more often than chance weighs below zero.
+    The best weights of independent voters (Nitzan and Paroush 1982). A member that is wrong more often than chance
+    weighs below zero.
 
     Args:
         committee: with expected errors in [0, 1].
@@ -43,6 +44,8 @@ def log_odds_weights(committee: Committee, *, n_classes: int = 2, margin: float 
 
 def inverse_error_weights(committee: Committee, *, margin: float = 1e-6) -> Float[np.ndarray, "n K"]:
     """Return 1/e for expected squared errors e, shape (n, K): the best weights if members err independently.
+
+    Inverse-variance weighing, of forecasts (Bates and Granger 1969).
 
     Args:
         committee: with expected squared errors.

@@ -10,13 +10,19 @@ from askwho import _validation as check
 from askwho._parts import part
 from askwho.beliefs._pool import Case, Pool, State
 
+# Nobody is asked a seventh, by hand: each question more is one more round of regressions, on ever fewer rows.
 _DEPTH = 6
+# Random features beside the plain ones, by hand: more follow what asking is worth more closely, and take longer.
 _DIRECTIONS = 128
+# In so many orders of asking each row is met at each depth, by hand: with more the regressions vary less.
 _REPEATS = 3
+# Ridge a row, by hand: more of it draws what asking gains towards nothing, and so towards asking less.
 _RIDGE = 0.1
 # Panels up to this size are asked whole; of larger ones those are kept who are worth their fee in some committee.
 _SMALL_PANEL = 6
+# Members of the committees that are grown to find those, by hand: whoever only helps a larger one is left out.
 _GREEDY_DEPTH = 5
+# A member must lower the loss by this beyond its fee, by hand: else free ones come in by rounding alone.
 _LEAST_GAIN = 1e-4
 # The arrays of a basis and their shapes, in the order of its fields.
 _BASIS = {"centre": "f", "scale": "f", "directions": "f d", "offsets": "d"}
@@ -27,7 +33,7 @@ NEVER = 1e3
 @part("basis")
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """Lines and bent lines in random directions through the summary of a state.
+    """The summary of a state, standardised, and random ReLU features of it (Rahimi and Recht 2008).
 
     Args:
         centre: shape (f,).
@@ -83,7 +89,8 @@ class Basis:
 class Asking:
     """Whom to ask next, or nobody: the change in cost that asking brings, at every price.
 
-    Cascades and k(x) are special cases: a rule that looks at agreement alone, and one that looks at nothing heard.
+    An optimal stopping rule, one of many actions a step. Cascades and k(x) are special cases: a rule that looks at
+    agreement alone, and one that looks at nothing heard.
 
     Args:
         entities: shape (e,), who is worth asking at some price, as indices into the panel.
@@ -114,7 +121,7 @@ class Asking:
         free_start: bool,
         random_state: int = 0,
     ) -> "Asking":
-        """Return the rule learned by backward regression.
+        """Return the rule learned by backward regression: least-squares Monte Carlo (Longstaff and Schwartz 2001).
 
         For every number of questions from the last to the first: states are drawn as some policy might reach them, each
         entity not yet asked is heard, and what follows (stop, or go on as already learned) is regressed on the state
@@ -274,6 +281,7 @@ def in_turn(
     fees: Float[np.ndarray, "n a"],
     fee_weight: float,
     asked: Bool[np.ndarray, "n a"],
+    own: Bool[np.ndarray, " a"] | None = None,
 ) -> Turns:
     """Return what asking in turn comes to at a price.
 
@@ -283,13 +291,18 @@ def in_turn(
         fees: shape (n, |A|), expected.
         fee_weight: λ.
         asked: shape (n, |A|), whose answers are known.
+        own: shape (|A|,), who answers without being asked, and so is heard before the first question.
     """
     small, few = case.only(asking.entities), asking.pool
     paid, there = fees[:, asking.entities], asked[:, asking.entities]
     n, depth = len(case), len(asking.bases)
     order, known = np.full((n, max(1, depth)), -1), np.ones(n, dtype=bool)
     state = few.nothing(small, np.arange(n))
-    for level in range(depth):
+    before = np.flatnonzero(own[asking.entities])[:depth] if own is not None else np.arange(0)
+    for level, place in enumerate(before):
+        order[:, level] = asking.entities[place]
+        state = few.hear(small, state, int(place))
+    for level in range(len(before), depth):
         change, _ = asking.changes(small, state, paid[state.rows], fee_weight)
         best = change.argmin(axis=1)
         go = change[np.arange(len(best)), best] < 0
@@ -352,9 +365,9 @@ def worth_asking(
 ) -> Int[np.ndarray, " e"]:
     """Return who is worth asking at some price, shape (e,): members of committees grown by marginal gain.
 
-    A member is added where it lowers the committee's error by more than its fee is worth, so that one who repeats
-    another is left out. Where the log has no answer of a member its committee does without: who knows what others were
-    not asked about is worth asking too.
+    Greedy forward selection, at every other price. A member is added where it lowers the committee's error by more than
+    its fee is worth, so that one who repeats another is left out. Where the log has no answer of a member its committee
+    does without: who knows what others were not asked about is worth asking too.
     """
     silent = (case.codes < 0).all(axis=0)
     candidates = np.flatnonzero(~silent)

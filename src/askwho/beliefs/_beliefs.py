@@ -17,6 +17,7 @@ from askwho.exceptions import InvalidInputError
 _MOST_CLASSES = 64
 # Even a sure base may be wrong: so much of its share goes to all classes.
 _DOUBT = 0.01
+# The prior share of an answer that training never saw, by hand: the smaller, the more must say it to be believed.
 _UNSEEN = 1e-4
 
 
@@ -24,6 +25,9 @@ _UNSEEN = 1e-4
 @dataclass(frozen=True, eq=False)
 class Beliefs:
     """A committee that knows its members: right for any of them that answered.
+
+    Bayes' rule, with the evidence of each answer learned (`Evidence`) and members not taken to be independent: how much
+    of their evidence counts together is learned too (`Pool`).
 
     Args:
         classes: shape (C,), every answer that training saw, sorted; empty where there are too many to know.

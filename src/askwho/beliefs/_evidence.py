@@ -10,10 +10,13 @@ from sklearn.linear_model import LogisticRegression
 
 from askwho._parts import State, part
 
+# Expected errors are kept so far from 0 and 1, or their log-odds, one of the inputs, would be infinite.
 _CLIP = 1e-3
 # Odds of one answer beyond e^6 are taken for e^6: a few hundred rows cannot tell more.
 _MOST_ODDS = 6.0
+# No single answer counts for more against a candidate, by hand: a few others can still bring it back.
 _LEAST_EVIDENCE = -8.0
+# Quantiles of what came back with an answer where its line may bend, by hand: quarters, and one in the upper tail.
 _KNOTS = (0.25, 0.5, 0.75, 0.9)
 # Confusions count as if so many wrong answers more had been seen, spread like the truths.
 _PRIOR_WRONG = 20.0
@@ -55,6 +58,9 @@ class Heard:
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """A logistic model an entity of being right, and a table of what is true where it is wrong.
+
+    Logistic regression; and a confusion matrix (Dawid and Skene 1979) of the wrong answers alone, smoothed by a
+    Dirichlet prior whose mean are the shares of the truths.
 
     Args:
         weights: shape (|A|, f), of the odds before asking, of what the prior thinks of the answer, and of `info`.

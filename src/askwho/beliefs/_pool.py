@@ -13,9 +13,14 @@ from askwho._parts import part
 # Committees of 2, 3, 4-5, 6-8 and more answers each have weights of their own: the more there are, the more they repeat
 # each other. One answer alone is believed as it is.
 _BANDS = np.array([0, 0, 1, 2, 3, 3, 4, 4, 4, 5])
+# What is weighed beside each member's own evidence: the five that `_sources` returns.
 _SOURCES = 5
+# Where their weights begin and are drawn to, by hand: less than all of the evidence, because members repeat each other,
+# nothing for supporters, and the prior whole.
 _STARTS = (0.7, 0.0, 0.0, 0.0, 1.0)
+# How strongly, by hand, in all and not a row: the more rows there are the less it holds them back.
 _RIDGE = 3.0
+# Random sets of members that each row teaches by, beside everybody, by hand: more take longer in proportion.
 _MASKS = 2
 
 
@@ -104,6 +109,9 @@ class Case:
 @dataclass(frozen=True, eq=False)
 class Pool:
     """Weights for the evidence of committees of every size.
+
+    A logarithmic opinion pool (Genest and Zidek 1986) whose weights are those of a conditional logit (McFadden 1974):
+    candidates are the alternatives, and their log-evidence, supporters and prior are what tells them apart.
 
     Args:
         members: shape (|A|,), what each member's evidence weighs beside the common weight.
@@ -202,7 +210,7 @@ class Pool:
 
 
 def random_masks(asked: Bool[np.ndarray, "n a"], *, random_state: int) -> list[Bool[np.ndarray, "n a"]]:
-    """Return sets of members to learn from: some of all sizes at random, and everybody."""
+    """Return sets of members to learn from, each of shape (n, |A|): some of all sizes at random, and everybody."""
     rng = np.random.default_rng(random_state)
     n, size = asked.shape
     masks = [asked]

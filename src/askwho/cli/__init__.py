@@ -15,6 +15,7 @@ from askwho.exceptions import AskwhoError, DivergedError
 
 __all__ = ["app", "main"]
 
+# Characters of a message: some ten lines of a terminal, so that a stranger's page of text cannot scroll it away.
 _LONGEST = 1000
 
 

@@ -9,7 +9,9 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from askwho.data import write_table
 
+# The paper's schedule for five experts, the first the most expensive.
 FEES = {"odd": 0.05, "even": 0.045, "low": 0.04, "high": 0.035, "middle": 0.03}
+# Each digit is known to two of them, or to three: whom to ask depends on the digit, and nobody is best for all.
 KNOWS = {
     "odd": (1, 3, 5, 7, 9),
     "even": (0, 2, 4, 6, 8),

@@ -32,6 +32,10 @@ class Cell(IntEnum):
     """Asked, but nothing usable came: an error, its fee is paid, no vote."""
 
 
+# Plain numbers: to look through an enumeration takes longer than to check the answers to one query.
+_FIRST_CELL, _LAST_CELL = int(min(Cell)), int(max(Cell))
+
+
 @dataclass(frozen=True, eq=False)
 class Answers:
     """What each entity answered for each query: the paper's â_j(x), and whether it was asked at all.
@@ -89,7 +93,7 @@ class Answers:
 
     def __post_init__(self) -> None:
         check.same_shape(self.states, "states", self.values.shape, "one state for each answer")
-        if self.states.size and (self.states.min() < min(Cell) or self.states.max() > max(Cell)):
+        if self.states.size and (self.states.min() < _FIRST_CELL or self.states.max() > _LAST_CELL):
             raise InvalidInputError(f"`states` must hold 0, 1 or 2 (see `Cell`), got {np.unique(self.states)}.")
 
     def __len__(self) -> int:
@@ -149,7 +153,7 @@ def column(values: Any, name: str) -> np.ndarray:  # noqa: ANN401
 
 
 def is_null(values: np.ndarray) -> np.ndarray:
-    """Return which entries are None, NaN, NaT or pandas' NA."""
+    """Return which entries are None, NaN, NaT or pandas' NA, in the shape of the values."""
     if values.dtype.kind == "O":
         return np.array([check.missing(value) for value in values.tolist()], dtype=bool)
     return np.isnan(values) if values.dtype.kind in "fmM" else np.zeros(values.shape, dtype=bool)
@@ -158,7 +162,7 @@ def is_null(values: np.ndarray) -> np.ndarray:
 def family(values: np.ndarray) -> str:
     """Return what kind of answers these are: "numbers", "text", "dates", or several of them joined by "and"."""
     if values.dtype.kind != "O":
-        return _FAMILIES.get(values.dtype.kind, str(values.dtype))
+        return _FAMILIES.get(values.dtype.kind) or str(values.dtype)
     return " and ".join(sorted({_word(value) for value in values.tolist()}))
 
 
@@ -173,6 +177,7 @@ def null_states(nulls: Nulls | Mapping[str, Nulls], names: Sequence[str]) -> lis
     return [Cell.NO_ANSWER if words.get(name) == "no-answer" else Cell.NOT_ASKED for name in names]
 
 
+# By NumPy's kind of a type: answers of one family can be equal, of two they never are.
 _FAMILIES = {
     "b": "numbers",
     "i": "numbers",

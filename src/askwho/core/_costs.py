@@ -17,17 +17,17 @@ ErrorFunction = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def zero_one(answers: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return 1 where the answer is not the truth, else 0."""
+    """Return 1 where the answer is not the truth, else 0, in the shape of the answers."""
     return (answers != truth).astype(np.float64)
 
 
 def absolute(answers: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return |answer − truth|."""
+    """Return |answer − truth|, in the shape of the answers."""
     return np.abs(answers - truth)
 
 
 def squared(answers: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return (answer − truth)²."""
+    """Return (answer − truth)², in the shape of the answers."""
     return np.square(answers - truth)
 
 
@@ -45,6 +45,7 @@ ERRORS: Mapping[str, ErrorFunction] = {
 }
 """The task errors by name."""
 
+# Errors that subtract: answers and truths must be numbers, which is said before NumPy fails on them.
 _OF_NUMBERS = (absolute, squared, smooth_l1)
 
 
@@ -96,7 +97,7 @@ def recorded_errors(answers: Answers, truth: np.ndarray, error: str | ErrorFunct
 
 
 def elementwise_error(answers: np.ndarray, truth: np.ndarray, error: str | ErrorFunction) -> np.ndarray:
-    """Return the errors of answers, checked to be finite numbers of at least 0."""
+    """Return the errors of answers, in their shape, checked to be finite numbers of at least 0."""
     function = error_function(error)
     if function in _OF_NUMBERS:
         answers, truth = check.numeric(answers, "answers"), check.numeric(truth, "truth")

@@ -143,7 +143,7 @@ class FeatureEncoder:
         return _texts(known[str(self.text)])
 
     def blank(self) -> Float32[np.ndarray, "1 d"]:
-        """Return a query of zeros, as it would be encoded."""
+        """Return a query of zeros, as it would be encoded, shape (1, features)."""
         flags = sum(map(len, self.categories.values())) + sum(self.vectors.values())
         return np.zeros((1, len(self.numbers) + len(self.flagged) + flags + self.text_width), dtype=np.float32)
 

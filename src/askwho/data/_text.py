@@ -19,8 +19,9 @@ from askwho._parts import State, part
 _OPTIONS: dict[str, Any] = {"alternate_sign": False, "norm": None}
 # Pairs of words tell "not good" from "good"; so many buckets that words of a log seldom share one.
 _WORDS: Any = HashingVectorizer(n_features=2**14, ngram_range=(1, 2), **_OPTIONS)
-# Characters carry scripts without spaces, codes and formulas; the first few hundred of them tell the kind of text.
+# Characters carry scripts without spaces, codes and formulas.
 _CHARACTERS: Any = HashingVectorizer(n_features=2**13, analyzer="char_wb", ngram_range=(3, 3), **_OPTIONS)
+# The first few hundred characters tell the kind of text; more of them take longer to count.
 _FIRST = 300
 # The make-up of a text shows in so many characters; counting more of them takes time and tells nothing new.
 _LONG = 2000
@@ -34,6 +35,9 @@ _DIGITS, _CAPITALS, _MARKS = (
 @dataclass(frozen=True, eq=False)
 class TextEncoder:
     """From texts to a dense matrix: hashing, inverse document frequency, truncated singular value decomposition.
+
+    The hashing trick (Weinberger et al. 2009), TF-IDF (Spärck Jones 1972), and latent semantic analysis (Deerwester et
+    al. 1990).
 
     Args:
         idf: shape (buckets,), the weight of each bucket.

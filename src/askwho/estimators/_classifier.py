@@ -15,6 +15,9 @@ from askwho.estimators._system import DeferralSystem
 from askwho.estimators._targets import Labels, Truths
 from askwho.policy import Target
 
+# More than rounding, less than anybody reads.
+_HAIR = 1e-9
+
 
 class Classifier(ClassifierMixin, DeferralSystem, ABC):
     """A deferral system whose members answer with labels."""
@@ -32,8 +35,8 @@ class Classifier(ClassifierMixin, DeferralSystem, ABC):
     ) -> Float[np.ndarray, "n C"]:
         """Return the probability of each class, shape (n, C), after those chosen were heard; as in `predict`.
 
-        What the beliefs say, or naive Bayes by the members' expected errors where another rule decides; the prediction
-        is always the likeliest. Where nobody gave a usable answer all of it goes to the prediction.
+        What the beliefs say, or naive Bayes by the members' expected errors where there are none; how often each class
+        was true in training where nobody gave a usable answer. The prediction is always the likeliest.
         """
         said, decisions, heard = self._predict(X, answers, target, mode, options)
         truths = self.live_.truths
@@ -41,13 +44,14 @@ class Classifier(ClassifierMixin, DeferralSystem, ABC):
         shares = self.policy_.probabilities(decisions, heard, truths.plain(truths.classes))
         place = np.searchsorted(truths.classes, said)
         rows = np.arange(len(said))
-        shares[shares.sum(axis=1) == 0, :] = 0.0
-        nobody = shares.sum(axis=1) == 0
-        shares[nobody, place[nobody]] = 1.0
+        shares[shares.sum(axis=1) == 0] = truths.shares
         # Where the vote and naive Bayes disagree the prediction takes the larger share.
         best = shares.argmax(axis=1)
         own, top = shares[rows, place].copy(), shares[rows, best].copy()
         shares[rows, best], shares[rows, place] = own, top
+        # Of equal shares `argmax` takes the first: the prediction's is larger by a hair.
+        tied = shares.argmax(axis=1) != place
+        shares[tied, place[tied]] *= 1 + _HAIR
         return shares / shares.sum(axis=1, keepdims=True)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, answers: Any = None) -> float:

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from askwho import _validation as check
 from askwho.core import ERRORS, Answers, Cell, Panel, in_order
 from askwho.estimators._experts import Queries
-from askwho.estimators._lesson import Live, expert_folds, group_column, lesson
+from askwho.estimators._lesson import KNOWN, Live, expert_folds, group_column, lesson
 from askwho.estimators._targets import Truths
 from askwho.exceptions import InvalidInputError
-from askwho.fitting import check_learner, fit, fold_count, priced, priced_cardinality
+from askwho.fitting import check_learner, checked_cardinality, fit, fold_count, priced, priced_cardinality
 from askwho.policy import Decisions, Policy, Target, check_rule
 
 # What scikit-learn may hand over without a copy.
@@ -72,13 +72,13 @@ class DeferralSystem(BaseEstimator, ABC):
         checked: Any = validate_data(self, X, y, dtype=_FLOATS, y_numeric=numbers)
         known, truth = checked
         grouped = group_column(groups, len(known))
+        count = fold_count(self.cv, len(known), np.arange(len(known)) if grouped is None else grouped, what="X")
         truths = self._truths(truth)
         price = self._checked(truths)
         if answers is not None and self.experts is not None:
             raise InvalidInputError("`answers` must not be given beside `experts`: these are asked themselves.")
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = _seed(self.random_state)
         base = self._given_base()
-        count = fold_count(self.cv, len(known), np.arange(len(known)) if grouped is None else grouped, what="X")
         log, live = lesson(
             Queries.of(X, known),
             truth,
@@ -120,17 +120,21 @@ class DeferralSystem(BaseEstimator, ABC):
         """
         return self._decide(self._known(X), target, options)
 
-    def combine(self, decisions: Decisions, answers: Any) -> np.ndarray:
+    def combine(self, decisions: Decisions, answers: Any, *, X: Any = None) -> np.ndarray:
         """Return what each committee decides, shape (n,).
 
         Args:
             decisions: from `decide`.
             answers: shape (n, J), what the experts that were asked said, empty elsewhere; in-house nobody has a column.
+            X: shape (n, d), the same queries again, where `base` is an estimator: it is asked now.
         """
         check_is_fitted(self)
         if self.live_.experts:
             raise InvalidInputError("`answers` must not be given beside live experts: `predict` asks those chosen.")
-        rows = Queries(decisions.seen.X, decisions.seen.X)
+        if self.live_.sources and X is None:
+            raise InvalidInputError("`X` must be given where `base` is an estimator, got None: it is asked now.")
+        rows = self._known(X) if self.live_.sources else Queries(decisions.seen.X, decisions.seen.X)
+        check.same_shape(rows.array, "X", (len(decisions), rows.array.shape[1]), "one row for each decision")
         return self._verdicts(decisions, rows, self.live_.hear(rows, decisions.members, self.panel_, answers))[0]
 
     def predict(
@@ -169,7 +173,7 @@ class DeferralSystem(BaseEstimator, ABC):
         self, rows: Queries, answers: Any, target: Target | None, options: dict[str, Any]
     ) -> tuple[np.ndarray, Decisions, Answers]:
         policy, aim = self.policy_, Target(fee_weight=self.fee_weight) if target is None else target
-        seen = policy.see_encoded(rows.array.astype(np.float32))
+        seen = policy.see({KNOWN: rows.array})
         wanted = np.zeros((len(rows), len(self.panel_)), dtype=bool)
         wanted[:, self.panel_.is_kind("base") & ~self.panel_.own] = True
         said = self.live_.hear(rows, wanted, self.panel_, None)
@@ -199,7 +203,7 @@ class DeferralSystem(BaseEstimator, ABC):
         aim = Target(fee_weight=self.fee_weight) if target is None else target
         if aim.k is not None and aim.fee_weight is None and not self.policy_.judge.priced:
             aim = Target(k=aim.k, fee_weight=self.fee_weight)
-        return self.policy_.decide(self.policy_.see_encoded(rows.array.astype(np.float32)), aim, **options)
+        return self.policy_.decide({KNOWN: rows.array}, aim, **options)
 
     def _verdicts(self, decisions: Decisions, rows: Queries, said: Answers) -> tuple[np.ndarray, Decisions, Answers]:
         done = self.policy_.combine(decisions, said)
@@ -227,7 +231,15 @@ class DeferralSystem(BaseEstimator, ABC):
         """Refuse what the constructor only stored; return the price."""
         # Said before anybody is asked: asking may cost.
         check_learner(self.learner)
+        checked_cardinality(self.cardinality)
         check_rule(self.committee, truths.task)
         if not callable(self.error):
             check.one_of(self.error, "error", ["auto", *ERRORS])
         return check.finite_number(self.fee_weight, "fee_weight", minimum=0.0)
+
+
+def _seed(random_state: Any) -> int:
+    """A whole number as it is, so that `fit` on the same log decides the same; else one that is drawn."""
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        return check.whole_number(int(random_state), "random_state", minimum=0, maximum=2**32 - 1)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Shaped
+from jaxtyping import Float, Shaped
 
 from askwho import _validation as check
 from askwho._types import Task
@@ -45,11 +45,11 @@ class Labels:
 
     Args:
         classes: the different labels of y, sorted, as the user has them.
-        fallback: the commonest, in plain type.
+        shares: how often each is true, shape (C,).
     """
 
     classes: Shaped[np.ndarray, " C"]
-    fallback: Shaped[np.ndarray, ""]
+    shares: Float[np.ndarray, " C"]
     task: Task = "classification"
 
     @classmethod
@@ -57,7 +57,12 @@ class Labels:
         """Return the labels of y."""
         classes, counts = np.unique(y, return_counts=True)
         check.two_classes(classes.tolist(), "y")
-        return cls(classes, _plain(classes)[counts.argmax()])
+        return cls(classes, counts / counts.sum())
+
+    @property
+    def fallback(self) -> Shaped[np.ndarray, ""]:
+        """The commonest, in plain type."""
+        return _plain(self.classes)[self.shares.argmax()]
 
     def plain(self, y: np.ndarray) -> np.ndarray:
         """Return truths as text or numbers, never as objects, shape (n,)."""
@@ -66,7 +71,8 @@ class Labels:
     def usable(self, said: Answers) -> Answers:
         """Return the answers in the type of the labels; an answer that is no class of y is no usable answer."""
         answered, known = said.states == Cell.ANSWERED, _plain(self.classes)
-        values, states = np.full(said.states.shape, known[0]), said.states.copy()
+        # The first label may be shorter than the others: their type holds them all.
+        values, states = np.full(said.states.shape, known[0], dtype=known.dtype), said.states.copy()
         if answered.any():
             cells = _plain(said.values[answered])
             _same_family(family(cells), family(known))

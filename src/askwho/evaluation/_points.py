@@ -93,7 +93,7 @@ class Resamples:
     def of(
         cls, groups: Shaped[np.ndarray, " n"], task: Task, *, draws: int = 200, random_state: int = 0
     ) -> "Resamples":
-        """Return the sample and `draws` resamples of its groups.
+        """Return the sample and `draws` resamples of its groups: the Poisson bootstrap (Chamandy et al. 2012).
 
         How often a group occurs is Poisson with mean 1 and depends on the group and the seed alone: batches of a log
         that does not fit into memory are resampled as the whole would be.
@@ -152,7 +152,7 @@ def hulls(tallies: Sequence[Tally]) -> list[Frontier]:
 
 
 def interval(values: np.ndarray) -> list[float]:
-    """Return the middle 95% of resamples, NaN left out."""
+    """Return the middle 95% of resamples, NaN left out: the percentile interval (Efron and Tibshirani 1993)."""
     known = values[~np.isnan(values)]
     return [float(q) for q in np.quantile(known, [0.025, 0.975])] if known.size else [float("nan")] * 2
 

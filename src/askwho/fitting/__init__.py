@@ -4,7 +4,7 @@ from askwho.fitting._calibrate import calibrate
 from askwho.fitting._committee import COMMITTEES
 from askwho.fitting._fit import fit, fold_count
 from askwho.fitting._priced import priced, priced_cardinality
-from askwho.fitting._surrogate import SurrogateCardinality
+from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
 from askwho.learners import check_learner
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "SurrogateCardinality",
     "calibrate",
     "check_learner",
+    "checked_cardinality",
     "fit",
     "fold_count",
     "priced",

@@ -70,9 +70,7 @@ def fit(
         say(f"encoding {len(log)} texts")
     features = FeatureEncoder.fit(log.known, text=log.columns.text, encoder=encoder, random_state=seed)
     X = features.transform(log.known)
-    trial = _base(log, X, features, fold, wanted=base == "auto", seed=seed)
-    if base == "auto":
-        say("base: none is worth having" if trial is None else f"base: {trial.base.name}")
+    trial = _base(log, X, features, fold, wanted=base == "auto", seed=seed, say=say)
     whole = log if trial is None else with_base(log, trial)
     width = _width(whole, max_k)
     classes = 0 if whole.answers is None or whole.task != "classification" else _different(whole.answers)
@@ -138,13 +136,22 @@ def with_base(log: Log, trial: Trial) -> Log:
 
 
 def _base(
-    log: Log, X: np.ndarray, encoder: FeatureEncoder, fold: Int[np.ndarray, " n"], *, wanted: bool, seed: int
+    log: Log,
+    X: np.ndarray,
+    encoder: FeatureEncoder,
+    fold: Int[np.ndarray, " n"],
+    *,
+    wanted: bool,
+    seed: int,
+    say: Callable[[str], None],
 ) -> Trial | None:
     named = any(entity.kind in ("base", "label") for entity in log.panel.entities)
     if not wanted or named or log.truth is None or log.answers is None:
         return None
     texts = None if encoder.text is None else encoder.texts(log.known)
-    return own_base(X, texts, log.truth, fold, task=log.task, random_state=seed)
+    trial = own_base(X, texts, log.truth, fold, task=log.task, random_state=seed)
+    say("base: none is worth having" if trial is None else f"base: {trial.base.name}")
+    return trial
 
 
 def _width(log: Log, max_k: int) -> int:

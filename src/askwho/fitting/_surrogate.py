@@ -13,7 +13,9 @@ from askwho.exceptions import InvalidInputError
 from askwho.learners import Training, fit_perceptrons, require_torch
 from askwho.policy import CardinalityNetworks, rule_names
 
+# One fold of so many, a tenth of the rows, chooses the epoch that is kept: the paper has a set for it, of no said size.
 _HELD_FOLDS = 10
+# The paper's for California, its tabular experiment; but it stops after 20 epochs without a gain.
 _TRAINING = Training(epochs=100, batch=256, rate=5e-4, patience=20)
 
 
@@ -22,7 +24,7 @@ class SurrogateCardinality:
     """Settings of the paper's Algorithm 2; `fit` learns.
 
     Args:
-        fee_weights: λ, one or several; the router's own grid unless given. Only these can be decided at.
+        fee_weights: λ, one or several; the grid of `fit` unless given. Only these can be decided at.
         metric: d, what a committee's error is while k(x) is learned: a name in `AGGREGATIONS`, or `"best-of-k"`, which
             needs the truth. The committee that is deployed, unless given.
         fee_transform: ξ, a non-decreasing function of summed fees; the identity unless given.
@@ -106,8 +108,11 @@ class SurrogateCardinality:
 
 
 def checked_cardinality(given: object) -> SurrogateCardinality | None:
-    """Return the settings of Algorithm 2 where it is asked for, None for the curve; or say what there is."""
-    if isinstance(given, SurrogateCardinality):
-        return given
-    check.one_of(given, "cardinality", ["curve", "surrogate"])
-    return SurrogateCardinality() if given == "surrogate" else None
+    """Return the settings of Algorithm 2 where it is asked for, None for the curve; or say what there is, or lacks."""
+    settings = given if isinstance(given, SurrogateCardinality) else None
+    if settings is None:
+        check.one_of(given, "cardinality", ["curve", "surrogate"])
+        settings = SurrogateCardinality() if given == "surrogate" else None
+    if settings is not None:
+        require_torch("cardinality='surrogate'")
+    return settings

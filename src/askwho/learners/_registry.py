@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 
 from askwho._surrogates import SURROGATES
 from askwho.core import each_fold
+from askwho.engine import require_torch
 from askwho.exceptions import InvalidInputError
 from askwho.learners._comp_sum import CompSum
 from askwho.learners._learner import Learner, MakeLearner, fitted
@@ -38,13 +39,19 @@ _MOST_ROWS = 12_000
 
 
 def check_learner(learner: Any) -> None:  # noqa: ANN401 - what a user gives
-    """Raise unless it is `"auto"`, a name in `LEARNERS` or in `SURROGATES`, a `CompSum`, or an object that learns."""
+    """Raise unless it is `"auto"`, a name in `LEARNERS` or in `SURROGATES`, a `CompSum`, or an object that learns.
+
+    A surrogate without torch is refused here too: later, experts may have been asked for nothing.
+    """
     named = isinstance(learner, str) and (learner == "auto" or learner in LEARNERS or learner in SURROGATES)
     if not named and not isinstance(learner, CompSum) and not _learns(learner):
         raise InvalidInputError(
             f"`learner` must be 'auto', one of {_listing(LEARNERS)}, a surrogate (a `CompSum`, or one of "
             f"{_listing(SURROGATES)}), or an object with `fit` and `predict`, got {_shown(learner)}."
         )
+    surrogate = surrogate_settings(learner)
+    if surrogate is not None:
+        require_torch(f"The surrogate {surrogate.name!r}")
 
 
 def surrogate_settings(learner: Any) -> CompSum | None:  # noqa: ANN401 - what `check_learner` lets pass

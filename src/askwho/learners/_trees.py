@@ -47,6 +47,8 @@ class Forest:
 
     def predict(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n a"]:
         """Return expected errors, shape (n, |A|)."""
+        if len(self.forests_) == 1:
+            return self.forests_[0][1].predict(X).reshape(len(X), -1)
         out = np.empty((len(X), sum(len(entities) for entities, _ in self.forests_)))
         for entities, forest in self.forests_:
             out[:, entities] = forest.predict(X).reshape(len(X), -1)

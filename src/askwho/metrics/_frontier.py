@@ -14,6 +14,8 @@ from askwho.exceptions import InvalidInputError
 class Frontier:
     """The lower convex hull of settings: mixing two of them at random reaches every point between.
 
+    As the hull of ROC curves is (Provost and Fawcett 2001); found by a monotone chain (Andrew 1979).
+
     Args:
         fees: shape (h,), rising.
         errors: shape (h,), falling.

@@ -28,8 +28,11 @@ from askwho.policy import Policy
 
 FORMAT = 2
 """Of the manifest: another one is refused."""
+# The one file whose replacing makes a save: it names all others.
 _MANIFEST = "manifest.json"
+# One file for the arrays of all parts, each under its part's path.
 _ARRAYS = "arrays.safetensors"
+# What a manifest may name: a file of its own folder, never a path that leads elsewhere.
 _NAME = re.compile(r"^[a-z0-9-]+\.[0-9a-f]{16}\.(safetensors|onnx)$")
 # A file of some save, or what a killed one has left of it.
 _LEFT = re.compile(r"^[a-z0-9-]+\.[0-9a-f]{16}\.(safetensors|onnx)$|^\..+\.[0-9]+\.partial$")

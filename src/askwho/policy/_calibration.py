@@ -23,6 +23,8 @@ _REACH = 1e6
 class Calibration:
     """A rising piecewise-linear map an entity, from raw to calibrated expected error.
 
+    Isotonic regression (Zadrozny and Elkan 2002), read at quantiles of what was expected.
+
     Args:
         raw: shape (|A|, knots), rising in each row.
         calibrated: shape (|A|, knots).

@@ -125,7 +125,7 @@ class Combiner:
             believed = pool.probabilities(case, pool.hear_all(case, answers.states != Cell.NOT_ASKED))
             place = np.searchsorted(self.beliefs.classes, classes.astype(np.result_type(classes, self.beliefs.classes)))
             place = np.minimum(place, len(self.beliefs.classes) - 1)
-            found = np.where(self.beliefs.classes[place] == classes, believed[:, place], 0.0)
+            found = np.where(self.beliefs.classes[place] == classes, believed[:, place].astype(np.float64), 0.0)
             return found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
         order = np.tile(np.arange(len(panel)), (len(answers), 1))
         committee = self.committee(panel, order, seen, answers)
@@ -179,8 +179,8 @@ def naive_bayes(
 ) -> tuple[Shaped[np.ndarray, "n K"], Float[np.ndarray, "n K"]]:
     """Return each member's answer and its probability by naive Bayes, each of shape (n, K).
 
-    Members are right by their expected errors, and wrong with any other answer alike; answers that nobody gave share
-    what is left. Equal answers have equal probabilities; that of who was not heard is 0.
+    Members are right by their expected errors, and wrong with any other answer alike (Nitzan and Paroush 1982); answers
+    that nobody gave share what is left. Equal answers have equal probabilities; that of who was not heard is 0.
     """
     spoke = committee.voted & heard
     weights = np.where(spoke, log_odds_weights(committee, n_classes=n_classes), 0.0)

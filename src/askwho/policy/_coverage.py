@@ -19,7 +19,9 @@ _LEAST_PART = 0.5
 class Coverage:
     """How often each entity was asked about queries like one.
 
-    Nobody can tell what an entity would have said where it was never asked: decisions keep to what the log supports.
+    Nobody can tell what an entity would have said where it was never asked: decisions keep to what the log supports. A
+    linear model of being asked, as a propensity score is (Rosenbaum and Rubin 1983): where it is far below an entity's
+    usual share there is no overlap.
 
     Args:
         shares: from features to how often each was asked.

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ from jaxtyping import Bool, Float, Int, Shaped
 
 from askwho import _validation as check
 from askwho._types import Order, Task
-from askwho.core import Answers, Cell, Panel, Selection, column, in_order
-from askwho.data import Table, id_texts, lists
+from askwho.core import Answers, Cell, Panel, Selection, column, in_order, is_null
+from askwho.data import Table, lists
 from askwho.exceptions import InvalidInputError
+from askwho.policy._ids import checked_ids
 from askwho.policy._seen import Judgement, Seen
 
+# The columns without which decisions cannot be combined, or told from another policy's.
 _NEEDED = ("id", "order", "k", "fees", "expected_errors", "expected_error", "propensity", "propensities", "base_answer")
 
 
@@ -116,11 +119,15 @@ class Decisions:
         sure = float(self.outcome.probability[i])
         return replace(
             made,
-            verdict=self.outcome.values[i].item() if known else None,
+            verdict=_plain(self.outcome.values[[i]])[0] if known else None,
             probability=sure if known and not np.isnan(sure) else None,
             paid=float(self.outcome.paid[i]),
-            heard=tuple(self.panel.names[j] for j in self.order[i] if self.outcome.heard[i, j])
-            or tuple(self.panel.names[j] for j in np.flatnonzero(self.outcome.heard[i])),
+            # The order of a step holds the next alone: those heard before it follow, in the panel's order.
+            heard=tuple(
+                self.panel.names[j]
+                for j in dict.fromkeys([*self.order[i].tolist(), *range(len(self.panel))])
+                if self.outcome.heard[i, j]
+            ),
             ask_next=self.ask_next(i),
         )
 
@@ -181,7 +188,7 @@ class Decisions:
             "fees": in_order(self.seen.fees, self.order).tolist(),
             "expected_errors": expected.tolist(),
             "propensities": self.propensities.tolist(),
-            "base_answer": [None] * len(self) if self.seen.said is None else self.seen.said.tolist(),
+            "base_answer": [None] * len(self) if self.seen.said is None else _plain(self.seen.said),
         }
         if self.seen.judged.scores is not None:
             columns["scores"] = in_order(self.seen.judged.scores, self.order).tolist()
@@ -199,7 +206,7 @@ class Decisions:
         return {
             "id": self.ids.tolist(),
             "prediction": [
-                v if known else None for v, known in zip(outcome.values.tolist(), outcome.decided, strict=True)
+                v if known else None for v, known in zip(_plain(outcome.values), outcome.decided, strict=True)
             ],
             "probability": [None if np.isnan(p) else p for p in outcome.probability.tolist()],
             "fee": outcome.paid.tolist(),
@@ -228,17 +235,19 @@ class Decisions:
         return json.dumps(self.to_columns(), ensure_ascii=False, default=str)
 
 
-def read_decisions(columns: Table, *, panel: Panel, task: Task, classes: int, priced: bool) -> Decisions:
+def read_decisions(
+    columns: Table, *, panel: Panel, task: Task, classes: Shaped[np.ndarray, " t"] | None, priced: bool
+) -> Decisions:
     """Return the decisions that `Decisions.to_columns` wrote, without what came of them.
 
     Args:
         columns: as `table_of` reads them.
         panel: of the policy that made them.
         task: of that policy.
-        classes: how many classes its own base knows; 0 where it has none, or no shares.
+        classes: what its own base knows, shape (T,); None where it has none, or answers in numbers.
         priced: whether a price is baked into its ranking.
     """
-    needed = [*_NEEDED, *(["scores"] if priced else []), *(["base_shares"] if classes else [])]
+    needed = [*_NEEDED, *(["scores"] if priced else []), *(["base_shares"] if classes is not None else [])]
     absent = [name for name in needed if name not in columns]
     if absent:
         raise InvalidInputError(f"`routes` must be what `askwho route` wrote, missing: {absent}.")
@@ -260,34 +269,53 @@ def read_decisions(columns: Table, *, panel: Panel, task: Task, classes: int, pr
         given = ranked("scores")
         scores = np.full((n, size), given.min())
         np.put_along_axis(scores, order, given, axis=1)
-    said = column(columns["base_answer"], "base_answer") if any(entity.own for entity in panel.entities) else None
+    said = _base_answers(columns["base_answer"], classes) if any(entity.own for entity in panel.entities) else None
     seen = Seen(
         np.zeros((n, 0), dtype=np.float32),
         Judgement(expected, panel.error_weights, scores),
         fees,
         said,
-        _shares(lists(columns["base_shares"], "base_shares"), n, classes) if classes else None,
+        None if classes is None else _shares(lists(columns["base_shares"], "base_shares"), n, len(classes)),
     )
     ids = checked_ids(columns["id"], n)
     error, chance = (check.numeric(columns[name], name) for name in ("expected_error", "propensity"))
     return Decisions(panel, ids, task, seen, order, k, error, chance, ranked("propensities"))
 
 
-def checked_ids(given: Any, n: int, name: str = "id") -> Shaped[np.ndarray, " n"]:  # noqa: ANN401 - any column
-    """Return ids as text, one a query, each its own; or say what is wrong with them."""
-    ids = id_texts(column(given, name))
-    if len(ids) != n:
-        raise InvalidInputError(f"`{name}` must be one for each of the {n} queries, got {len(ids)}.")
-    if any(value is None for value in ids.tolist()):
-        raise InvalidInputError(f"`{name}` must not be empty: something must name each query.")
-    if len(set(ids.tolist())) < n:
-        raise InvalidInputError(f"`{name}` must name each query once, got one of them twice.")
-    return ids
+@lru_cache(maxsize=256)
+def certain(k: int, width: int) -> tuple[Int[np.ndarray, " 1"], Float[np.ndarray, " 1"], Float[np.ndarray, "1 K"]]:
+    """Return k, its propensity and the propensities of one query that does not explore, (1,), (1,) and (1, width).
+
+    They are the same for all such queries: made once, and to be read only.
+    """
+    found = np.array([k]), np.ones(1), (np.arange(width) < k).astype(np.float64)[None]
+    for each in found:
+        each.setflags(write=False)
+    return found
 
 
 def heard_of(answers: Answers, members: Bool[np.ndarray, "n a"]) -> Answers:
     """Return the answers of the members alone: whoever is beyond a query's committee is not heard."""
     return Answers(answers.values, np.where(members, answers.states, np.int8(Cell.NOT_ASKED)).astype(np.int8))
+
+
+def _plain(values: np.ndarray) -> list[Any]:
+    """Values as Python's own; NumPy would make whole numbers of moments in nanoseconds, which Python has none of."""
+    finer = values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] in ("ns", "ps", "fs", "as")
+    return (values.astype("M8[us]") if finer else values).tolist()
+
+
+def _base_answers(given: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
+    said = column(given, "base_answer")
+    if is_null(said).any():
+        raise InvalidInputError("`base_answer` must hold an answer of each row, got an empty one: route again.")
+    if classes is None or classes.dtype.kind != "M":
+        return said
+    try:
+        # JSON has no dates: they come back as text.
+        return said.astype(classes.dtype)
+    except (TypeError, ValueError):
+        raise InvalidInputError("`base_answer` must hold dates, got something else: route again.") from None
 
 
 def _shares(given: list[list[Any]], n: int, classes: int) -> np.ndarray:

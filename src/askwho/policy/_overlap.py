@@ -5,6 +5,7 @@ from jaxtyping import Float
 
 from askwho._types import Order
 
+# A correlation over fewer common rows has a standard error above 0.14: two are then taken not to repeat each other.
 _FEWEST_ROWS = 50
 SHARES = (0.0, 0.5, 1.0)
 """How much of the overlap may count; validation chooses, and 0 is the plain ranking."""
@@ -13,7 +14,8 @@ SHARES = (0.0, 0.5, 1.0)
 def overlaps(errors: Float[np.ndarray, "n a"], expected: Float[np.ndarray, "n a"]) -> Float[np.ndarray, "a a"]:
     """Return how much entities repeat each other, shape (|A|, |A|): 0 by chance alone, 1 for a copy.
 
-    It is the correlation of errors beyond what was expected of each, on queries that both were asked about.
+    It is the correlation of errors beyond what was expected of each, on queries that both were asked about: of
+    residuals, since two who are both good at the same queries need not repeat each other.
 
     Args:
         errors: shape (n, |A|), NaN where not asked.
@@ -37,6 +39,9 @@ def by_marginal_gain(
     width: int,
 ) -> Order:
     """Return the entities in the order of what each still adds, best first, shape (n, width).
+
+    Greedy, as maximal marginal relevance is (Carbonell and Goldstein 1998): what an entity is worth, less the most that
+    it repeats of anybody before it.
 
     Args:
         costs: shape (n, |A|), what each costs by itself, lower first.

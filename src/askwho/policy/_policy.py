@@ -1,6 +1,5 @@
 """The policy: queries are seen once, then decided, and what comes back is combined. Frozen, all parts present."""
 
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,8 +17,9 @@ from askwho.exceptions import InvalidInputError
 from askwho.learners import OwnBase
 from askwho.policy._combiner import POSTERIOR, Combiner
 from askwho.policy._curve import Cardinality
-from askwho.policy._decision import Decisions, Outcome, checked_ids, heard_of, read_decisions
+from askwho.policy._decision import Decisions, Outcome, certain, heard_of, read_decisions
 from askwho.policy._explore import checked_share, explore_at_once, explore_in_turn
+from askwho.policy._ids import checked_ids, made_up_ids
 from askwho.policy._judge import Judge
 from askwho.policy._outcomes import Outcomes, Setting, shown
 from askwho.policy._promises import find_setting
@@ -31,10 +31,12 @@ from askwho.policy._why import Past, Why, explain
 
 FEWEST_ROWS = 200
 """With fewer rows than this nobody's habits can be told from chance."""
+# Said in two places, where a step and where a setting is asked for.
 _NO_TURNS = (
     "This policy cannot ask in turn: it was fitted without answers that are classes, on fewer than "
     f"{FEWEST_ROWS} rows, or with another committee than {POSTERIOR!r}."
 )
+# Why a target that was tried at some fees cannot be met at others; it says what can be had instead.
 _OTHER_FEES = (
     "`budget` and `max_error` were validated at the fitted fees with everybody there: "
     "pass `fee_weight` with other fees or fewer entities."
@@ -176,10 +178,10 @@ class Policy:
         checked_target(target)
         seen, ids = self._named(queries, ids)
         seen = self._today(seen, target, fees, available)
-        rates = self._rates(seen, target, self.tried)
         plain = self._plain and seen.judged.scores is None
         if plain and len(seen) == 1 and available is None and target.k is None and not explore:
-            return self._decide_one(seen, float(rates[0]), ids)
+            return self._decide_one(seen, target, ids)
+        rates = self._rates(seen, target, self.tried)
         judged, width = seen.judged, self.cardinality.width
         costs, most = judged.costs(seen.fees, rates[:, None]), width
         there = None
@@ -388,12 +390,11 @@ class Policy:
 
     def read(self, routes: Any) -> Decisions:  # noqa: ANN401 - a table in any form
         """Return decisions of this policy that `Decisions.to_columns` wrote, whatever file or frame they were in."""
-        known = None if self.base is None else self.base.classes
-        classes = 0 if known is None else len(known)
+        classes = None if self.base is None else self.base.classes
         table = table_of(routes, "routes", texts=self.route_texts)
         read = read_decisions(table, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
         said = read.seen.said
-        if said is not None and (is_null(said).any() or not (known is None or np.isin(said, known).all())):
+        if said is not None and (is_null(said).any() or not (classes is None or np.isin(said, classes).all())):
             raise InvalidInputError(
                 "`base_answer` must be what this policy's base answers, got something else: route again."
             )
@@ -486,8 +487,7 @@ class Policy:
             if ids is None:
                 ids = table.get(self.id_column)
         if ids is None:
-            made = secrets.token_hex(6)
-            return seen, np.array([f"{made}-{i}" for i in range(len(seen))], dtype=object)
+            return seen, made_up_ids(len(seen))
         return seen, checked_ids(ids, len(seen))
 
     @property
@@ -495,8 +495,11 @@ class Policy:
         """Whether expected errors, fees and the curve decide, and nothing else."""
         return self.judge.by_errors_alone and self.cardinality.networks is None
 
-    def _decide_one(self, seen: Seen, rate: float, ids: np.ndarray) -> Decisions:
+    def _decide_one(self, seen: Seen, target: Target, ids: np.ndarray) -> Decisions:
         """The same decision about one query, in plain numbers: for so few of them NumPy's calls would take longest."""
+        rate = target.fee_weight
+        if rate is None:
+            rate = float(self._rates(seen, target, self.tried)[0])
         expected, price = seen.judged.expected[0].tolist(), seen.fees[0].tolist()
         weights = self.judge.error_weights.tolist()
         costs = [weight * error + rate * fee for weight, error, fee in zip(weights, expected, price, strict=True)]
@@ -508,19 +511,9 @@ class Policy:
             cost = curve[size - 1] + rate * paid
             if cost < best:
                 best, k = cost, size
-        chances = np.zeros((1, len(order)))
-        chances[0, :k] = 1.0
-        return Decisions(
-            self.panel,
-            ids,
-            self.task,
-            seen,
-            np.array([order]),
-            np.array([k]),
-            np.array([shown(curve[k - 1], self.task)]),
-            np.ones(1),
-            chances,
-        )
+        asked, chance, chances = certain(k, len(order))
+        error = np.array([shown(curve[k - 1], self.task)])
+        return Decisions(self.panel, ids, self.task, seen, np.array([order]), asked, error, chance, chances)
 
     def _exactly(self, k: int, most: int) -> int:
         """That many to ask, or why so many cannot be."""

@@ -29,6 +29,7 @@ _MARGIN = 1.05
 _MOST_STAKE = 0.99
 # Places are tested together, as many as fit into so many cells.
 _CELLS, _AT_A_TIME = 1 << 20, 128
+# Enough for six digits, which is what a message shows: 2⁻²⁴ of the range is left.
 _HALVINGS = 24
 
 

@@ -10,7 +10,8 @@ from askwho import _validation as check
 from askwho.core import Answers, Cell, Panel
 from askwho.data import Table, named, table_of
 from askwho.exceptions import InvalidInputError
-from askwho.policy._decision import Decisions, checked_ids
+from askwho.policy._decision import Decisions
+from askwho.policy._ids import checked_ids
 
 if TYPE_CHECKING:
     from askwho.policy._policy import Policy

@@ -1,9 +1,10 @@
 """What is seen of queries before anybody is asked: computed once, and passed on."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int, Shaped
+from jaxtyping import Bool, Float, Float32, Int, Shaped, UInt64
 
 from askwho._splitmix import mixed, uniform
 from askwho._types import Order
@@ -126,8 +127,15 @@ def coins_of(X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
     """
     # Adding zero turns -0.0 into 0.0: equal features must have equal bits.
     bits = (X.astype(np.float32) + np.float32(0)).view(np.uint32).astype(np.uint64)
-    factors = mixed(np.arange(1, X.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
-    return uniform(mixed(bits @ factors))
+    return uniform(mixed(bits @ _factors(X.shape[1])))
+
+
+@lru_cache(maxsize=64)
+def _factors(d: int) -> UInt64[np.ndarray, " d"]:
+    """What each feature's bits are multiplied with, made once: for one query it takes as long as all the rest."""
+    factors = mixed(np.arange(1, d + 1, dtype=np.uint64)) | np.uint64(1)
+    factors.setflags(write=False)
+    return factors
 
 
 def answers_of_all(
@@ -141,27 +149,30 @@ def answers_of_all(
         said: what our own base answers, shape (n,); None where there is none.
         given: of the whole panel, or of those alone who do not answer for themselves.
     """
-    size = len(panel)
-    if given is not None and not panel.own.any():
+    own = panel.own
+    if given is not None and not own.any():
         return given
-    whole = given is not None and given.values.shape[1] == size
-    inside = np.arange(size) if whole else np.flatnonzero(~panel.own)
+    states = np.full((n, len(panel)), Cell.NOT_ASKED, dtype=np.int8)
     columns: dict[int, np.ndarray] = {}
-    states = np.full((n, size), Cell.NOT_ASKED, dtype=np.int8)
-    if given is not None:
-        states[:, inside] = given.states
-        columns = {int(j): given.values[:, i] for i, j in enumerate(inside)}
-    for j in np.flatnonzero(panel.own):
+    for j in np.flatnonzero(own).tolist():
         entity = panel.entities[j]
         states[:, j] = Cell.NO_ANSWER if entity.kind == "reject" else Cell.ANSWERED
-        columns[int(j)] = np.full(n, entity.label if entity.kind == "label" else 0.0)
-        if entity.kind == "base":
+        if entity.kind == "label":
+            columns[j] = np.full(n, entity.label)
+        elif entity.kind == "base":
             assert said is not None  # noqa: S101 - who has a base of its own hears it whenever it sees
-            columns[int(j)] = said
-    answered = (states == Cell.ANSWERED).any(axis=0)
-    kinds = [values.dtype for j, values in columns.items() if answered[j]]
-    values = np.zeros((n, size), dtype=np.result_type(*kinds) if kinds else np.float64)
+            columns[j] = said
+    kinds, heard = [cells.dtype for cells in columns.values()], None
+    if given is not None:
+        others = ~own if given.values.shape[1] == len(panel) else slice(None)
+        states[:, ~own] = given.states[:, others]
+        # Where nobody else answered, whatever type the cells have is not that of an answer.
+        if (given.states[:, others] == Cell.ANSWERED).any():
+            heard = given.values[:, others]
+            kinds.append(heard.dtype)
+    values = np.zeros((n, len(panel)), dtype=np.result_type(*kinds) if kinds else np.float64)
+    if heard is not None:
+        values[:, ~own] = heard
     for j, cells in columns.items():
-        if answered[j]:
-            values[:, j] = cells
+        values[:, j] = cells
     return Answers(values, states)

@@ -21,7 +21,7 @@ _PAST = {"features": "m d", "centre": "d", "scale": "d", "errors": "m a", "rows"
 @part("past")
 @dataclass(frozen=True, eq=False)
 class Past:
-    """Some past queries, kept so that a decision can be explained by those like it.
+    """Some past queries, kept so that a decision can be explained by those like it: its nearest neighbours.
 
     Args:
         features: shape (m, d), scaled.

@@ -203,7 +203,7 @@ class Replay:
         return price_grid(self.log.panel.fees, self.seen.expected, count)
 
     def orders(self, prices: Sequence[float], width: int) -> list[Order]:
-        """Return the order at each price; a ranking that no price moves is the same at all of them."""
+        """Return the order at each price, shape (n, width); all the same where no price moves a ranking."""
         distinct = prices if self.seen.judged.scores is None else prices[:1]
         orders = [self.order(float(price), width) for price in distinct]
         return orders if len(orders) == len(prices) else orders * len(prices)
@@ -236,14 +236,15 @@ class Replay:
         """Return what asking in turn comes to at a price."""
         beliefs, case, answers, truth = self.believed()
         asked = self.asked
-        turns = in_turn(asking, case, fees=self.seen.fees, fee_weight=price, asked=asked)
+        own = self.log.panel.own
+        turns = in_turn(asking, case, fees=self.seen.fees, fee_weight=price, asked=asked, own=own)
         decided, sure = beliefs.decide(case, turns.believed, answers, turns.members(asked.shape[1]))
         errors = np.where(turns.known, ((decided != truth) | (sure == 0)).astype(np.float64), np.nan)
         # What would have been paid beyond an answer that the log does not have is not known either.
         return Taken(errors, np.where(turns.known, turns.paid(self.log.fees), np.nan), turns.order)
 
     def taken(self, asking: Asking, prices: Float[np.ndarray, " p"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what asking in turn got, paid and asked at each price, each (p, n)."""
+        """Return what asking in turn got, paid and asked at each price, each of shape (p, n)."""
         done = [self.in_turn(asking, float(price)) for price in prices]
         return (
             np.stack([each.errors for each in done]),
@@ -252,7 +253,7 @@ class Replay:
         )
 
     def believed(self) -> tuple[Beliefs, Case, Answers, np.ndarray]:
-        """Return what asking in turn needs of these rows, or say that it cannot be had."""
+        """Return what asking in turn needs of these rows, the truth (n,) at the end, or say that it cannot be had."""
         if self.combiner.beliefs is None or self.case is None or self.log.answers is None or self.log.truth is None:
             raise InvalidInputError("`log` must hold answers that are classes, and the policy beliefs, to ask in turn.")
         return self.combiner.beliefs, self.case, self.log.answers, self.log.truth

@@ -10,7 +10,9 @@ from askwho.report._html import Html, element, joined, plain, quoted, table
 from askwho.report._sections import absent, section
 from askwho.report._words import error_of, number
 
+# Columns of a query without a text that are shown: one line of a card.
 _MOST_FEATURES = 6
+# Why a verdict may be nobody's answer: said where beliefs decide, and a reader would take it for a mistake.
 _WEIGHED = (
     "A decision weighs what was said, and what came back with it, with what was known beforehand and how often each "
     "was right in the past: it may differ from the answer of the only one who was asked."

@@ -8,7 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from askwho.report._palette import LIGHT
 
+# Widths in inches: at 96 pixels each the page's column, and a phone of 390 pixels without its margins.
 _SCREEN, _PHONE = 7.4, 3.7
+# Everything that a figure depends on, in the page's colours: a reader's own settings change nothing.
 _SETTINGS: dict[str, Any] = {
     "font.size": 9,
     "axes.titlesize": 9,

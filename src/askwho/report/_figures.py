@@ -14,6 +14,8 @@ from askwho.report._palette import LIGHT
 from askwho.report._words import error_name, number, share
 
 MOST_ENTITIES = 12
+"""Bars that a figure can hold and still be read; everybody is in the table below it."""
+# Of one colour, from the first rank, or the largest k, on: each is told from the next in print too.
 _SHADES = (1.0, 0.62, 0.4, 0.25, 0.15)
 
 

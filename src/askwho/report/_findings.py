@@ -98,7 +98,10 @@ class Bin:
 def reliability(
     expected: Float[np.ndarray, "n m"], errors: Float[np.ndarray, "n m"], resamples: Resamples
 ) -> list[Bin]:
-    """Return expected and observed errors in bins of equal size by expected error, over cells that can be scored."""
+    """Return expected and observed errors in bins of equal size by expected error, over cells that can be scored.
+
+    A reliability diagram (DeGroot and Fienberg 1983).
+    """
     there = ~np.isnan(errors) & np.isfinite(expected)
     if not there.any():
         return []
@@ -118,7 +121,10 @@ def reliability(
 
 
 def gap(bins: list[Bin]) -> float:
-    """Return the mean distance between expected and observed error, each bin by its size."""
+    """Return the mean distance between expected and observed error, each bin by its size.
+
+    The expected calibration error (Naeini, Cooper and Hauskrecht 2015), of errors.
+    """
     return float(np.average([abs(b.expected - (b.error or 0.0)) for b in bins], weights=[b.n for b in bins]))
 
 

@@ -4,6 +4,7 @@ import html
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+# Elements of ours that have no end tag.
 _VOID = {"meta", "br"}
 # What turns the direction of the text around it: a name must not rearrange the page.
 _TURNS = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A)), "\u200e", "\u200f", "\u061c"}

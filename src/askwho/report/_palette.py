@@ -13,6 +13,7 @@ PALETTE = {
 }
 """Light values are what figures are drawn in, each different from every other, so that a page can put its own there."""
 
+# What figures are drawn in, by name.
 LIGHT = {name: light for name, (light, _) in PALETTE.items()}
 
 

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from askwho._files import write_atomically
 from askwho.exceptions import InvalidInputError
 
+# What this module calls a figure: only such files are cleared away, and none that somebody else put there.
 _NAME = re.compile(r"^[a-z]+\.[0-9a-f]{12}\.(png|svg)$")
 
 

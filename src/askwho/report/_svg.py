@@ -9,9 +9,13 @@ from xml.etree import ElementTree as ET
 
 from askwho.report._html import Html, element
 
+# Attributes that draw, and neither load nor run anything.
 _KEPT = {"d", "x", "y", "width", "height", "transform", "clip-path", "viewBox"}
+# Elements that matplotlib draws with; any other is left out, with all that is in it.
 _TAGS = {"svg", "g", "path", "use", "defs", "clipPath", "rect", "text", "tspan"}
+# Weight and size in the short form of a font that matplotlib writes; the family is the page's.
 _FONT = re.compile(r"(?:(bold|[1-9]00) )?([\d.]+)px ")
+# As ElementTree spells the name of a link within a drawing.
 _HREF = "{http://www.w3.org/1999/xlink}href"
 
 

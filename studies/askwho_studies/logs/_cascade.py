@@ -13,10 +13,13 @@ from askwho_studies.logs._committees import SkippedError
 from askwho_studies.logs._compare import SCORED
 from askwho_studies.logs._split import Split
 
+# Entities of a sorted list, by hand: two or three agree before the tenth, or hardly ever.
 _LONGEST = 10
+# Entities that may start a list: every order of three of eight is 336 cascades; of twelve they would be 1,320.
 _EFFICIENT = 8
 # Three places are searched through; the efficient that remain follow by their errors.
 _START = 3
+# Where the start is searched through, lists are shorter: there are hundreds of them.
 _NEXT_LONGEST = 6
 
 

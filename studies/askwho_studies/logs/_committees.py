@@ -13,6 +13,7 @@ from askwho.metrics import prefix_errors
 from askwho.replay import price_grid
 from askwho_studies.logs._split import Split
 
+# As many as a policy of ours asks at most: `max_k` of `fit`.
 _WIDEST = 12
 
 

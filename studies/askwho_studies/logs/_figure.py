@@ -9,6 +9,7 @@ import numpy as np
 
 # Ours in strong colours and thick lines, above the rest.
 _STRONG = {"askwho": "#c1121f", "askwho (no base)": "#f4978e"}
+# The rivals, one after the other: twenty colours are as many as can be told apart.
 _PALETTE = (
     *("#1f77b4", "#2ca02c", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22", "#17becf", "#aec7e8", "#98df8a"),
     *("#c5b0d5", "#c49c94", "#dbdb8d", "#9edae5", "#393b79", "#637939", "#8c6d31", "#3182bd", "#e6550d", "#31a354"),

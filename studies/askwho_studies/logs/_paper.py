@@ -13,10 +13,13 @@ from askwho.replay import price_grid
 from askwho_studies.logs._committees import SkippedError, committee_errors
 from askwho_studies.logs._split import Split
 
+# A policy is trained for each price, on all rows and on two folds: so few that the study ends.
 _PRICES = 6
+# As many as a policy of ours asks at most: `max_k` of `fit`.
 _WIDEST = 12
 # Squared errors beyond this share of the training cells count as much as this: else a few rows outweigh all others.
 _BOUND = 0.95
+# Shorter than the paper's 100 epochs, at twice its rate, with an early stop: there are many logs, seeds and prices.
 _TRAINING = Training(epochs=60, batch=256, rate=1e-3, patience=10)
 
 

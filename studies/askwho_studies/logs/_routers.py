@@ -14,7 +14,9 @@ from askwho.metrics import Frontier, area, stated_budgets
 from askwho_studies.logs._committees import SkippedError, routed
 from askwho_studies.logs._split import Split
 
+# Scikit-learn's own number for a forest: a rival is not tuned down.
 _TREES = 100
+# Twentieths of the queries that go to the better of two: its frontier in between is a mixture of neighbours.
 _SHARES = np.linspace(0.0, 1.0, 21)
 
 

@@ -15,6 +15,7 @@ from askwho.core import Cell, folds
 from askwho.data import Columns, FeatureEncoder, Log, read_log
 from askwho.exceptions import InvalidInputError
 
+# Asked about so many rows, an entity's errors are those of the log; of fewer they may be of its easy part.
 _NEARLY_ALL = 0.95
 # The JSON of this log says it in words only: its nulls are outputs without a letter, except this entity's.
 _NOT_ASKED = {"mmlu_pro_llms": ("DeepSeek-Coder-V2",)}

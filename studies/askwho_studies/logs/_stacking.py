@@ -24,11 +24,15 @@ from askwho.evaluation import Point
 from askwho_studies.logs._committees import SkippedError
 from askwho_studies.logs._split import Split
 
+# Words and pairs of words, there or not: in 2^18 buckets those of a log seldom meet.
 _WORDS: Any = HashingVectorizer(n_features=2**18, ngram_range=(1, 2), alternate_sign=False, norm="l2", binary=True)
+# Of more classes words alone do not tell, by hand: a rival that cannot win would only take long.
 _MOST_TEXT_CLASSES = 5
 # Scikit-learn's boosted trees take no more categories of a feature.
 _MOST_CATEGORIES = 255
+# Strengths of a linear rival, a decade apart, of which training rows choose.
 _PENALTIES = (0.01, 0.1, 1.0)
+# Rounds of boosting, of which training rows choose, by hand: more take longer in proportion.
 _ROUNDS = (25.0, 75.0)
 
 

@@ -24,6 +24,7 @@ from askwho_studies.logs._rivals import METHODS, NEEDS_TRUTH, Method
 from askwho_studies.logs._split import Split, load_log, log_names
 
 Progress = Callable[[str], None]
+# What every other method is compared with: as it comes, and with nobody to ask but those in the log.
 OURS = ("askwho", "askwho (no base)")
 
 

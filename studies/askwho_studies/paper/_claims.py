@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+# How a table says whether a claim agrees; what does not must not be overlooked.
 _WORDS = {True: "yes", False: "**no**", None: "-"}
 
 

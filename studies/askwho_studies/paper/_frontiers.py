@@ -18,12 +18,16 @@ from askwho_studies.paper._scored import LAMBDAS, Metric, Part, Rival, Scored
 
 REPETITIONS = 50
 """How many times the random policy is drawn (paper, Reproducibility)."""
+# What the methods are called in results and figures: a fixed k, and both kinds of k(x);
 FIXED, PER_PRICE, ONCE = "top-k", "k(x), a network for each λ", "k(x), learned once"
+# what needs no learning, or needs the truth;
 RANDOM, ORACLE, ORACLE_SIZE = "random", "oracle", "oracle k(x)"
+# and rivals that ask whatever the query is.
 CASCADE, EVERYBODY = "agreement cascade", "everybody"
 
 # Prices beside the paper's for the k(x) that is learned once: it answers for all of them.
 _MORE_PRICES = 16
+# Thresholds of agreement between numbers, by hand: for six entities more would stop nearly all rows alike.
 _AGREEMENTS = 12
 
 Progress = Callable[[str], None]

@@ -25,9 +25,11 @@ from askwho_studies.paper._scored import LAMBDAS, Scored
 from askwho_studies.paper._summary import Measured, measure, summary
 
 SEEDS = 4
+"""The paper's four independent runs."""
 FEATURES = 32
 """So many main directions of the encoder's output are what k(x) is learned from."""
 QUICK_IMAGES = (5000, 1500)
+"""Training and test images of a quick run: that everything runs, in about a minute on two cores."""
 
 
 def run_images(

@@ -16,7 +16,9 @@ from askwho.engine import Alone, Pixels, Training, apply, pick_device, resnet, t
 from askwho.losses import deferral_weights, weighted_comp_sum
 from askwho_studies.paper._images import Images
 
+# Pixels a side that the encoder sees: it was trained on larger images than the 32 that there are.
 _ENCODED_SIZE = 128
+# Images that go through a network at once, a quarter of them through the encoder: memory stays flat.
 _BLOCK = 2048
 
 

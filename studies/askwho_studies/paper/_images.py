@@ -14,6 +14,7 @@ from jaxtyping import Float, Int, UInt8
 
 from askwho.exceptions import InvalidInputError, missing_dependency
 
+# Pixels a side of CIFAR's and SVHN's images, which lie tiled in sheets.
 _TILE = 32
 
 

@@ -14,6 +14,7 @@ from askwho_studies._provenance import provenance
 from askwho_studies.paper._claims import Claim, claims_table
 from askwho_studies.paper._frontiers import CASCADE, EVERYBODY, FIXED, ONCE, ORACLE, PER_PRICE, RANDOM
 
+# One look a method in all panels; markers tell them apart where colours cannot.
 _STYLES: Mapping[str, Mapping[str, Any]] = {
     FIXED: {"color": "#1f77b4", "marker": "o", "linestyle": "-"},
     PER_PRICE: {"color": "#2ca02c", "marker": "s", "linestyle": "-"},
@@ -23,6 +24,7 @@ _STYLES: Mapping[str, Mapping[str, Any]] = {
     EVERYBODY: {"color": "#9467bd", "marker": "*", "markersize": 11, "linestyle": "none"},
     CASCADE: {"color": "#8c564b", "marker": "v", "linestyle": "-", "alpha": 0.6},
 }
+# As the paper prints its figures.
 _UNITS = {"regression": "RMSE × 100", "classification": "accuracy (%)"}
 
 

@@ -15,8 +15,11 @@ from deslib.des.knora_u import KNORAU  # pyright: ignore[reportMissingImports]
 from deslib.des.meta_des import METADES  # pyright: ignore[reportMissingImports]
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+# One row's share of the last column, in which its index is kept: so small that it moves no neighbour.
 _STEP = 1e-7
+# Scaled features are a few units: so far off a row is nobody's neighbour.
 _FAR = 1e3
+# The names of the command, and DESlib's own.
 METHODS = {"knora-u": KNORAU, "knora-e": KNORAE, "meta-des": METADES}
 
 

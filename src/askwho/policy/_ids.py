@@ -1,0 +1,45 @@
+"""What queries are called: by the user, or by us where nobody named them."""
+
+import itertools
+import os
+import secrets
+from typing import Any
+
+import numpy as np
+from jaxtyping import Shaped
+
+from askwho.core import column
+from askwho.data import id_texts
+from askwho.exceptions import InvalidInputError
+
+# Names begin with what tells this process from all others, and then count its calls: chance for each call would take
+# longer than the rest of a name.
+_PROCESS = [secrets.token_hex(6)]
+_CALLS = itertools.count()
+
+
+def _renew() -> None:
+    _PROCESS[0] = secrets.token_hex(6)
+
+
+# A process that was forked would go on with the names of its parent. Windows knows no forks.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
+
+
+def made_up_ids(n: int) -> Shaped[np.ndarray, " n"]:
+    """Return names for queries that have none, shape (n,): in no process is one given twice, and in no two the same."""
+    call = f"{_PROCESS[0]}-{next(_CALLS):x}"
+    return np.array([f"{call}-{i}" for i in range(n)], dtype=object)
+
+
+def checked_ids(given: Any, n: int, name: str = "id") -> Shaped[np.ndarray, " n"]:  # noqa: ANN401 - any column
+    """Return ids as text, one a query, each its own; or say what is wrong with them."""
+    ids = id_texts(column(given, name))
+    if len(ids) != n:
+        raise InvalidInputError(f"`{name}` must be one for each of the {n} queries, got {len(ids)}.")
+    if any(each is None for each in ids):
+        raise InvalidInputError(f"`{name}` must not be empty: something must name each query.")
+    if len(set(ids.tolist())) < n:
+        raise InvalidInputError(f"`{name}` must name each query once, got one of them twice.")
+    return ids
