@@ -11,6 +11,7 @@ import typer
 
 from askwho._validation import one_of
 from askwho.cli import _options as o
+from askwho.cli._columns import decision_types, route_types, step_types
 from askwho.cli._demo import run_demo
 from askwho.cli._matching import matched
 from askwho.cli._printing import err, out, print_frontier, print_json, print_summary, print_table
@@ -307,7 +308,7 @@ def route(
             err.print(f"{int(total['queries'])} queries", markup=False)
             yield made
 
-    write_batches(out_, routes())
+    write_batches(out_, routes(), types=step_types(loaded) if sequential else route_types(loaded))
     n = int(total.pop("queries"))
     if not n:
         raise InvalidInputError("`queries` must not be empty: there is no row in it.")
@@ -357,6 +358,7 @@ def combine(
 ) -> None:
     """Make one decision of what came back, and say whom to ask next where an answer did not come."""
     loaded = load(policy, allow=o.words(allow))
+    loaded.check_combines()
     total: dict[str, Any] = {"queries": 0, "decided": 0, "mean_fee": 0.0, "wait_for_more": 0}
 
     def decisions() -> Iterator[dict[str, list[Any]]]:
@@ -369,7 +371,7 @@ def combine(
             err.print(f"{total['queries']} queries", markup=False)
             yield made
 
-    write_batches(out_, decisions())
+    write_batches(out_, decisions(), types=decision_types(loaded))
     if not total["queries"]:
         raise InvalidInputError("`routes` must not be empty: there is no row in it.")
     print_summary({**total, "mean_fee": total["mean_fee"] / total["queries"], "out": str(out_)}, as_json=json_)

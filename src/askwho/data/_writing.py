@@ -28,8 +28,16 @@ def write_table(path: str | Path, table: Mapping[str, Any]) -> None:
     write_batches(path, [table])
 
 
-def write_batches(path: str | Path, tables: Iterable[Mapping[str, Any]]) -> None:
-    """Write columns batch by batch, so that a table larger than memory can be written; whole or not at all."""
+def write_batches(
+    path: str | Path, tables: Iterable[Mapping[str, Any]], *, types: Mapping[str, type] | None = None
+) -> None:
+    """Write columns batch by batch, so that a table larger than memory can be written; whole or not at all.
+
+    Args:
+        path: its ending tells the format.
+        tables: columns by name.
+        types: of columns that may be empty for many batches: `str`, `float`, or `list` of texts.
+    """
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in _WRITERS:
@@ -39,7 +47,7 @@ def write_batches(path: str | Path, tables: Iterable[Mapping[str, Any]]) -> None
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     writer: Any = None
     try:
-        for rows in _typed(_arrow(table, as_text=suffix == ".csv") for table in tables):
+        for rows in _typed(_arrow(table, types or {}, as_text=suffix == ".csv") for table in tables):
             if writer is None:
                 writer = _WRITERS[suffix](partial, rows.schema)
             writer.write_table(rows)
@@ -94,11 +102,13 @@ def _dated(value: object) -> str:
     raise TypeError(f"JSON knows no {type(value).__name__}")
 
 
-def _arrow(table: Mapping[str, Any], *, as_text: bool) -> pa.Table:
-    columns = {name: list(values) for name, values in table.items()}
+def _arrow(table: Mapping[str, Any], types: Mapping[str, type], *, as_text: bool) -> pa.Table:
+    said: dict[type, pa.DataType] = {str: pa.string(), float: pa.float64(), list: pa.list_(pa.string())}
+    columns: dict[str, Any] = {name: list(values) for name, values in table.items()}
     if as_text:
+        said[list] = pa.string()
         columns = {name: [_as_text(value) for value in values] for name, values in columns.items()}
-    return pa.table(columns)
+    return pa.table({n: pa.array(v, said[types[n]]) if n in types else v for n, v in columns.items()})
 
 
 def _as_text(value: Any) -> Any:  # noqa: ANN401 - any cell

@@ -191,7 +191,7 @@ class Policy:
         order = judged.ordered(costs, width)
         curve = self.cardinality.curve.predict(seen.X, seen.expected, order)
         if target.k is not None:
-            k = np.full(len(seen), int(check.cardinalities(target.k, 1, int(np.min(most)))[0]))
+            k = np.full(len(seen), self._exactly(target.k, int(np.min(most))))
         else:
             k = self.cardinality.sizes(seen.X, curve, in_order(seen.fees, order).cumsum(axis=1), rates, most)
         ones = np.ones(order.shape)
@@ -229,10 +229,7 @@ class Policy:
             info: what came back with `Answers`, of the same shape; a table holds it in the log's columns.
             by_position: whether a table without ids is matched row by row.
         """
-        if self.columns.answers is None:
-            raise InvalidInputError(
-                "`answers` cannot be combined by this policy: it was fitted on grades, and believes the first."
-            )
+        self.check_combines()
         if decisions.panel != self.panel:
             raise InvalidInputError(f"`decisions` must be of the panel {self.panel.names}: another policy made them.")
         if answers is None:
@@ -244,9 +241,9 @@ class Policy:
             else what_came(self, decisions, table_of(answers, "answers", texts=self.texts), by_position=by_position)
         )
         seen, members = decisions.seen, decisions.members
+        self.check_type(came.answers)
         said = seen.answers(self.panel, came.answers)
         check.same_shape(said.values, "answers", (len(seen), len(self.panel)), "one row for each decision")
-        self.check_type(said)
         heard = heard_of(said, members)
         committee = self.combiner.committee(self.panel, decisions.order, seen, heard)
         verdict = self.combiner.decide(committee, decisions.k, came.info, seen)
@@ -316,9 +313,10 @@ class Policy:
         seen, ids = self._named(queries if table is None else table, ids)
         seen = self._today(seen, aim, fees, available)
         given, told = answers_so_far(self, table, answers, info, len(seen))
+        if given is not None:
+            self.check_type(given)
         said = seen.answers(self.panel, given)
         check.same_shape(said.values, "answers", (len(seen), len(self.panel)), "one row for each query")
-        self.check_type(said)
         asked = said.states != Cell.NOT_ASKED
         case = self.combiner.case(said, seen, told)
         assert case is not None  # noqa: S101 - there are beliefs
@@ -411,6 +409,13 @@ class Policy:
                 "`base_answer` must be what this policy's base answers, got something else: route again."
             )
         return read
+
+    def check_combines(self) -> None:
+        """Raise where there is nothing to combine: of grades the first is believed, and nobody else."""
+        if self.columns.answers is None:
+            raise InvalidInputError(
+                "`answers` cannot be combined by this policy: it was fitted on grades, and believes the first."
+            )
 
     def check_type(self, answers: Answers) -> None:
         """Raise where answers are of another type than those of the log, and so could never be right."""
@@ -519,6 +524,19 @@ class Policy:
         asked, chance, chances = certain(k, len(order))
         error = np.array([shown(curve[k - 1], self.task)])
         return Decisions(self.panel, ids, self.task, seen, np.array([order]), asked, error, chance, chances)
+
+    def _exactly(self, k: int, most: int) -> int:
+        """That many to ask, or why so many cannot be."""
+        if k <= most:
+            return k
+        if self.columns.answers is None:
+            raise InvalidInputError(
+                f"`k` must be 1, got {k}: a log of grades tells nothing of several, the first alone is believed."
+            )
+        why = f"the panel has {most} entities"
+        if most < len(self.panel):
+            why = "no more are available" if most < self.cardinality.width else "no more were learned of together"
+        raise InvalidInputError(f"`k` must be between 1 and {most}, got {k}: {why}.")
 
     def _rates(self, seen: Seen, target: Target, tried: Outcomes) -> Float[np.ndarray, " n"]:
         """The price at which each query is decided."""

@@ -85,13 +85,15 @@ class Replay:
         """
         if policy.combiner.rule is not None and (log.answers is None or log.truth is None):
             raise InvalidInputError("`log` must hold answers, as the policy's own did, got grades: nothing to combine.")
+        if log.answers is not None:
+            # Before our own base's are beside them: together they would be of one type, whatever they were.
+            policy.check_type(log.answers)
         seen = policy.see(log.known)
         if scores is not None:
             seen = seen.with_scores(checked_scores(scores, policy, len(seen)))
         whole = joined(policy, log, seen)
         case = None
         if whole.answers is not None:
-            policy.check_type(whole.answers)
             case = policy.combiner.case(whole.answers, seen, whole.info)
         if log.task != policy.task:
             raise InvalidInputError(f"`log` must be one of {policy.task}, as the policy's own was, got {log.task}.")
