@@ -31,7 +31,10 @@ FIT = """import numpy as np
 from askwho import Panel, fit
 from askwho.learners import CompSum
 from tests.logs import log_of_arrays
-X, errors, panel = np.arange(40.0)[:, None], np.tile([0.0, 1.0], (40, 1)), Panel.two_stage(["a"])"""
+X, errors, panel = np.arange(40.0)[:, None], np.tile([0.0, 1.0], (40, 1)), Panel.two_stage(["a"])
+log = log_of_arrays(X, panel=panel, errors=errors)"""
+FRAME = """from askwho.core import Panel, select_top_k
+select_top_k([[1, 2]], 1, panel=Panel.two_stage(["a"])).to_frame()"""
 BASICS = [f"tests/core/test_{name}.py" for name in ("panel", "answers", "costs", "selection")]
 
 
@@ -53,10 +56,10 @@ def test_the_rest_of_the_suite_passes_without(library):
         ("torch", "from askwho.engine import resnet"),
         ("torch", f"{FIT}; CompSum().fit(X, errors, panel=panel)"),
         ("torch", f"{FIT}; CompSum(network=lambda *sizes: sizes).fit(X, errors, panel=panel)"),
-        ("torch", f"{FIT}; fit(log_of_arrays(X, panel=panel, errors=errors), learner='top-k')"),
+        ("torch", f"{FIT}; fit(log, learner='top-k')"),
         (
             "torch",
-            f"{FIT}; fit(log_of_arrays(X, panel=panel, errors=errors), learner='linear', cardinality='surrogate')",
+            f"{FIT}; fit(log, learner='linear', cardinality='surrogate')",
         ),
         (
             "pandas",
