@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from askwho import Answers, Entity, InvalidInputError, Panel, Target
+from askwho.core import folds
 from askwho.data import read_log
-from askwho.fitting import fit, fold_count, folds
+from askwho.fitting import fit, fold_count
 from askwho.replay import Replay
 from tests import policies, synthetic
 from tests.logs import log_of_arrays

@@ -22,7 +22,7 @@ class Truths(Protocol):
         ...
 
     @property
-    def fallback(self) -> Shaped[np.ndarray, ""]:
+    def fallback(self) -> np.generic:
         """The best constant prediction."""
         ...
 
@@ -60,7 +60,7 @@ class Labels:
         return cls(classes, counts / counts.sum())
 
     @property
-    def fallback(self) -> Shaped[np.ndarray, ""]:
+    def fallback(self) -> np.generic:
         """The commonest, in plain type."""
         return _plain(self.classes)[self.shares.argmax()]
 
@@ -95,7 +95,7 @@ class Numbers:
         fallback: their mean.
     """
 
-    fallback: Shaped[np.ndarray, ""]
+    fallback: np.generic
     task: Task = "regression"
 
     def plain(self, y: np.ndarray) -> np.ndarray:

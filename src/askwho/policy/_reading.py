@@ -57,7 +57,7 @@ def answers_so_far(
     policy: "Policy",
     queries: Table | None,
     given: Any,  # noqa: ANN401 - answers, or a table in any form
-    info: Float[np.ndarray, "n a"] | None,
+    info: Float[np.ndarray, "n _"] | None,
     n: int,
 ) -> tuple[Answers | None, Float[np.ndarray, "n a"] | None]:
     """Return what was answered so far, and what came with it, row by row with n queries."""
@@ -73,7 +73,7 @@ def answers_so_far(
     return _answers(policy, table, needed=False), info_of(policy, table) if info is None else info
 
 
-def whole_info(panel: Panel, info: Float[np.ndarray, "n a"] | None, n: int) -> Float[np.ndarray, "n a"] | None:
+def whole_info(panel: Panel, info: Float[np.ndarray, "n _"] | None, n: int) -> Float[np.ndarray, "n a"] | None:
     """Return what came back with answers, shape (n, |A|): given so, or of those alone who do not answer for themselves.
 
     Nothing comes back from those who do.

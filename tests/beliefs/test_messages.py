@@ -46,5 +46,5 @@ def test_what_came_back_is_of_the_panels_shape():
     with pytest.raises(InvalidInputError) as error:
         policy.next(table, policies.said(policy, table), Target(fee_weight=1.0), info=np.ones((200, 1)))
     assert str(error.value) == (
-        "`info` must have shape (200, 4), got (200, 1): one row for each query, one column for each entity."
+        "`info` must have shape (200, 4), got (200, 1): one for each query and entity, as the answers have."
     )
