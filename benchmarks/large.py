@@ -20,8 +20,8 @@ import numpy as np
 from measure import provenance, write_down
 
 from askwho.data import Columns, Table, read_log, write_batches
+from askwho.fitting import fit
 from askwho.persistence import save
-from askwho.policy import fit_policy
 
 SEED = 0
 CLASSES, EXPERTS, FEATURES = 4, 5, 4
@@ -60,11 +60,13 @@ def many_rows(place: Path, rows: int) -> dict[str, Any]:
     """Seconds, rows a second and peak memory of every command that reads a file in batches."""
     columns = Columns(truth="truth", answers="answer_*", features="x_*", fees=FEES)
     policy, table = str(place / "policy"), str(place / "log.parquet")
-    save(fit_policy(read_log(log(4000, 0), columns), learner="forest", cv=3), place / "policy")
+    save(fit(read_log(log(4000, 0), columns), learner="forest", cv=3), place / "policy")
 
     def batches() -> Iterator[Table]:
         for number, start in enumerate(range(0, rows, STEP), start=1):
-            yield log(min(STEP, rows - start), number)
+            count = min(STEP, rows - start)
+            # Queries have names, by which answers find their routes again.
+            yield {"id": np.array([f"q{start + i}" for i in range(count)])} | log(count, number)
 
     write_batches(place / "log.parquet", batches())
     fees = ",".join(f"{name}={fee}" for name, fee in FEES.items())

@@ -14,8 +14,7 @@ from askwho.exceptions import InvalidInputError
 
 # Names begin with what tells this process from all others, and then count its calls: chance for each call would take
 # longer than the rest of a name.
-_PROCESS = [secrets.token_hex(6)]
-_CALLS = itertools.count()
+_PROCESS, _CALLS = [secrets.token_hex(6)], itertools.count()
 
 
 def _renew() -> None:
