@@ -214,6 +214,7 @@ def test_a_surrogate_is_told_from_a_learner():
     for learner in ("auto", "forest", Means()):
         check_learner(learner)
         assert surrogate_settings(learner) is None
+    pytest.importorskip("torch")
     check_learner("post-hoc")
     check_learner(own)
 
