@@ -18,20 +18,24 @@ WITHOUT = {
         "tests/learners",
         "tests/metrics",
         "tests/persistence/test_networks.py",
-        "tests/router/test_surrogate.py",
+        "tests/fitting/test_surrogate.py",
         "tests/theory/test_cascades.py",
         "tests/theory/test_bayes.py",
     ],
     "pandas": ["tests/aggregation", "tests/metrics", "tests/losses/test_deferral.py"],
-    "lightgbm": ["tests/router/test_router.py", "tests/test_frontier.py"],
-    "matplotlib": ["studies/tests"],
+    "lightgbm": ["tests/learners/test_learners.py", "tests/metrics/test_frontier.py"],
+    "matplotlib": ["tests/report/test_words.py", "tests/report/test_findings.py"],
     "tokenizers": ["tests/data"],
 }
 FIT = """import numpy as np
-from askwho import Panel
+from askwho import Panel, fit
 from askwho.learners import CompSum
-X, errors, panel = np.arange(40.0)[:, None], np.tile([0.0, 1.0], (40, 1)), Panel.two_stage(["a"])"""
-BASICS = ["tests/test_panel.py", "tests/test_answers.py", "tests/test_costs.py", "tests/test_selection.py"]
+from tests.logs import log_of_arrays
+X, errors, panel = np.arange(40.0)[:, None], np.tile([0.0, 1.0], (40, 1)), Panel.two_stage(["a"])
+log = log_of_arrays(X, panel=panel, errors=errors)"""
+FRAME = """from askwho.core import Panel, select_top_k
+select_top_k([[1, 2]], 1, panel=Panel.two_stage(["a"])).to_frame()"""
+BASICS = [f"tests/core/test_{name}.py" for name in ("panel", "answers", "costs", "selection")]
 
 
 @pytest.mark.parametrize("library", WITHOUT)
@@ -52,9 +56,15 @@ def test_the_rest_of_the_suite_passes_without(library):
         ("torch", "from askwho.engine import resnet"),
         ("torch", f"{FIT}; CompSum().fit(X, errors, panel=panel)"),
         ("torch", f"{FIT}; CompSum(network=lambda *sizes: sizes).fit(X, errors, panel=panel)"),
-        ("torch", f"{FIT}; Router(learner='top-k', cv=2).fit(X, errors=errors, panel=panel)"),
-        ("torch", f"{FIT}; Router(learner='linear', cardinality='surrogate', cv=2).fit(X, errors=errors, panel=panel)"),
-        ("pandas", "import askwho; askwho.select_top_k([[1, 2]], 1, panel=askwho.Panel.two_stage(['a'])).to_frame()"),
+        ("torch", f"{FIT}; fit(log, learner='top-k')"),
+        (
+            "torch",
+            f"{FIT}; fit(log, learner='linear', cardinality='surrogate')",
+        ),
+        (
+            "pandas",
+            "from askwho.core import Panel, select_top_k; select_top_k([[1, 2]], 1, panel=Panel.two_stage(['a'])).to_frame()",
+        ),
     ],
 )
 def test_what_needs_an_extra_says_how_to_install_it(library, code):

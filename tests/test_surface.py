@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import pydoc
 import re
 import subprocess
 import sys
@@ -170,3 +171,19 @@ def test_importing_the_package_pulls_in_no_heavy_library():
 def test_the_version_is_in_the_changelogs_reach():
     assert re.fullmatch(r"\d+\.\d+\.\d+", askwho.__version__)
     assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_a_stranger_finds_the_names_that_are_imported_late():
+    code = "import askwho; print(*dir(askwho))"
+    listed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert {"fit", "load", "Columns", "__version__"} <= set(listed)
+    assert set(askwho.__all__) <= set(listed)
+
+
+def test_help_says_what_it_is_and_names_everything():
+    page = pydoc.plain(pydoc.render_doc(askwho))
+    assert askwho.__doc__.splitlines()[0] in page
+    assert "policy = fit(log)" in page
+    assert [name for name in askwho.__all__ if not re.search(rf"\b{name}\b", page)] == []
+    for line in (r"^    fit\(log: ", r"^    load\(folder: ", r"^    class Columns\("):
+        assert re.search(line, page, re.MULTILINE), line

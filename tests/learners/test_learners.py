@@ -193,7 +193,7 @@ class FitsAlone:
         (FitsAlone(), "a FitsAlone"),
         (Means().predict, "a method"),
     ],
-    ids=str,
+    ids=["word", "nothing", "number", "class", "fits alone", "method"],
 )
 def test_anything_else_is_refused_with_the_names_that_exist(given, got):
     with pytest.raises(InvalidInputError) as error:

@@ -13,9 +13,11 @@ import os
 from askwho.policy._ids import made_up_ids
 made_up_ids(1)
 child = os.fork()
-print(made_up_ids(1)[0], flush=True)
 if child:
     os.waitpid(child, 0)
+print(made_up_ids(1)[0], flush=True)
+# A fork has none of the threads that libraries wait for when a process ends as usual.
+os._exit(0)
 """
 
 

@@ -1,9 +1,9 @@
 """The panel: who can be asked, and what each charges."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -156,6 +156,19 @@ class Panel:
         if name not in self.names:
             raise InvalidInputError(f"`name` must be one of {list(self.names)}, got {name!r}.")
         return self.names.index(name)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the plain form that `from_json` reads."""
+        plain = [asdict(entity) for entity in self.entities]
+        for entity in plain:
+            if isinstance(entity["label"], np.generic):
+                entity["label"] = entity["label"].item()
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: Sequence[Mapping[str, Any]]) -> "Panel":
+        """Return the panel that `to_json` wrote."""
+        return cls(tuple(Entity(**entity) for entity in plain))
 
     def cost_bound(self, *, error_bound: float = 1.0, fee_weight: float = 1.0) -> float:
         """Return max_j (α_j ψ_max + fee_weight · β_j), a bound on every cost that no row's answers can move.

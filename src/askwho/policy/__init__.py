@@ -7,11 +7,12 @@ from askwho.policy._combiner import POSTERIOR, Combiner, check_rule, rule_names
 from askwho.policy._coverage import Coverage
 from askwho.policy._curve import Cardinality, CardinalityNetworks, Curve
 from askwho.policy._decision import Decision, Decisions, Outcome
+from askwho.policy._facts import Facts
 from askwho.policy._fees import Fees
 from askwho.policy._judge import Judge
 from askwho.policy._outcomes import Outcomes, Setting, grouped, mean_error, shown
 from askwho.policy._overlap import SHARES, overlaps
-from askwho.policy._policy import FEWEST_ROWS, Facts, Policy
+from askwho.policy._policy import FEWEST_ROWS, Policy
 from askwho.policy._seen import Judgement, Seen, answers_of_all
 from askwho.policy._target import Target
 from askwho.policy._turns import InTurn

@@ -170,7 +170,7 @@ class Decisions:
         return tuple(self.panel.names[j] for j in self.order[i, k : k + missing])
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """Return one row a query, as plain lists that any table library takes and `from_columns` reads back."""
+        """Return one row a query, as plain lists that any table library takes and `Policy.read` reads back."""
         names = np.array(self.panel.names)
         own, within = self.panel.own[self.order], self.within
         ordered = names[self.order]
@@ -231,7 +231,7 @@ class Decisions:
         }
 
     def to_json(self) -> str:
-        """Return the columns as JSON, which `from_columns` reads back after `json.loads`."""
+        """Return the columns as JSON, which `Policy.read` reads back after `json.loads`."""
         return json.dumps(self.to_columns(), ensure_ascii=False, default=str)
 
 

@@ -1,30 +1,33 @@
 """The policy: queries are seen once, then decided, and what comes back is combined. Frozen, all parts present."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Float, Shaped
 from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Task
-from askwho.core import Answers, Cell, Entity, Panel, fees_table, in_order, is_null
+from askwho.core import Answers, Cell, Panel, fees_table, in_order, is_null
 from askwho.data import Columns, FeatureEncoder, Table, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.learners import OwnBase
+from askwho.policy._available import who_is_there
 from askwho.policy._combiner import POSTERIOR, Combiner
 from askwho.policy._curve import Cardinality
 from askwho.policy._decision import Decisions, Outcome, certain, heard_of, read_decisions
 from askwho.policy._explore import checked_share, explore_at_once, explore_in_turn
+from askwho.policy._facts import Facts
 from askwho.policy._ids import checked_ids, made_up_ids
 from askwho.policy._judge import Judge
 from askwho.policy._outcomes import Outcomes, Setting, shown
 from askwho.policy._promises import find_setting
 from askwho.policy._reading import Came, answers_so_far, what_came, whole_info
 from askwho.policy._seen import FAR, Seen
+from askwho.policy._sound import check_sound
 from askwho.policy._target import Target, checked_target
 from askwho.policy._turns import InTurn
 from askwho.policy._why import Past, Why, explain
@@ -44,42 +47,6 @@ _OTHER_FEES = (
 
 Queries = Any
 """One dict, columns, a frame (pandas, polars, Arrow), a list of dicts; or what `Policy.see` returned."""
-
-
-@part("facts")
-@dataclass(frozen=True)
-class Facts:
-    """What was found while fitting, for people to read.
-
-    Args:
-        entity_errors: each entity's mean error in training, by its place in the panel.
-        learners: the area under the validated frontier of each learner that was tried.
-        committees: likewise of each committee.
-        base: the name of our own base, where there is one.
-    """
-
-    entity_errors: tuple[float, ...]
-    learners: Mapping[str, float] = field(default_factory=dict[str, float])
-    committees: Mapping[str, float] = field(default_factory=dict[str, float])
-    base: str | None = None
-
-    def to_state(self) -> State:
-        """Return the facts as JSON."""
-        return State(
-            plain={
-                "entity_errors": list(self.entity_errors),
-                "learners": dict(self.learners),
-                "committees": dict(self.committees),
-                "base": self.base,
-            }
-        )
-
-    @classmethod
-    def from_state(cls, state: State) -> "Facts":
-        """Return the facts that `to_state` wrote."""
-        plain = state.plain
-        errors = tuple(check.finite_number(error, "entity_errors") for error in plain["entity_errors"])
-        return cls(errors, plain["learners"], plain["committees"], plain["base"])
 
 
 @part("policy")
@@ -186,7 +153,7 @@ class Policy:
         costs, most = judged.costs(seen.fees, rates[:, None]), width
         there = None
         if available is not None:
-            there = self._there(available, len(seen))
+            there = who_is_there(self.panel, available, len(seen))
             costs, most = np.where(there, costs, 2 * FAR), np.minimum(width, there.sum(axis=1))
         order = judged.ordered(costs, width)
         curve = self.cardinality.curve.predict(seen.X, seen.expected, order)
@@ -323,7 +290,7 @@ class Policy:
         there = seen.judged.covered
         if available is not None:
             # Whoever cannot ask on decides by what was heard.
-            today = self._there(available, len(seen), somebody=False)
+            today = who_is_there(self.panel, available, len(seen), somebody=False)
             there = today if there is None else there & today
         case = replace(case, there=there)
         entity, believed = self.turns.next(
@@ -429,7 +396,7 @@ class Policy:
         """Return the policy as its parts."""
         plain = {
             "columns": self.columns.to_json(),
-            "panel": [_entity(e) for e in self.panel.entities],
+            "panel": self.panel.to_json(),
             "task": self.task,
         }
         return State(plain=plain).hold(
@@ -453,39 +420,12 @@ class Policy:
         check.one_of(plain["task"], "task", ["classification", "regression"])
         policy = cls(
             Columns.from_json(plain["columns"]),
-            Panel(tuple(Entity(**entity) for entity in plain["panel"])),
+            Panel.from_json(plain["panel"]),
             plain["task"],
             *(state.read(name) if name in optional else state.need(name) for name in names),
         )
-        policy.check_sound()
+        check_sound(policy)
         return policy
-
-    def check_sound(self) -> None:
-        """Raise where the parts do not fit each other, after a query of zeros was decided, explained and combined."""
-        size, blank = len(self.panel), self.encoder.blank()
-        check.whole_number(self.cardinality.width, "width", minimum=1, maximum=size)
-        one_each = {"error_weights": self.judge.error_weights, "entity_errors": np.array(self.facts.entity_errors)}
-        beliefs = self.combiner.beliefs
-        if beliefs is not None:
-            one_each["evidence"] = beliefs.evidence.bias
-        for name, array in one_each.items():
-            check.same_shape(array, name, (size,), "one for each entity")
-        check.same_shape(self.past.features[:1], "past", blank.shape, "one number for each feature")
-        check.same_shape(self.past.errors[:1], "past", (1, size), "one error for each entity")
-        if self.turns is not None and not np.isin(self.turns.asking.entities, np.arange(size)).all():
-            raise InvalidInputError("`turns` must ask entities of the panel, got others: the artefact is damaged.")
-        own = any(entity.own for entity in self.panel.entities)
-        if own != (self.base is not None):
-            raise InvalidInputError("`base` must be there where the panel has one of its own, and nowhere else.")
-        with np.errstate(all="ignore"):
-            seen = self.see_encoded(blank, [""])
-            decisions = self.decide(seen, Target(k=1))
-            self.why(decisions)
-            nobody = Answers(np.zeros((1, size)), np.full((1, size), Cell.NOT_ASKED, dtype=np.int8))
-            if self.columns.answers is not None:
-                self.combine(decisions, nobody)
-            if self.turns is not None:
-                self.next(seen, nobody, Target(fee_weight=0.0))
 
     def _named(self, queries: Queries, ids: Any) -> tuple[Seen, np.ndarray]:  # noqa: ANN401
         """Queries as they are seen, and what they are called."""
@@ -558,37 +498,5 @@ class Policy:
             )
         return seen if fees is None else replace(seen, fees=fees_table(fees, self.panel, len(seen)))
 
-    def _there(self, available: Any, n: int, *, somebody: bool = True) -> Bool[np.ndarray, "n a"]:  # noqa: ANN401
-        """Who can be asked, shape (n, |A|), from names or masks; who answers without being asked always can."""
-        if isinstance(available, str | Mapping) or (
-            isinstance(available, Sequence) and all(isinstance(name, str) for name in available)
-        ):
-            named = [available] if isinstance(available, str) else list(available)
-            unknown = [name for name in named if name not in self.panel.names]
-            if unknown:
-                raise InvalidInputError(f"`available` must name entities of {list(self.panel.names)}, got {unknown}.")
-            mask = np.array([name in named for name in self.panel.names]) | self.panel.own
-        else:
-            mask = np.asarray(available, dtype=bool)
-        if mask.ndim == 1:
-            check.same_shape(mask, "available", (len(self.panel),), "one for each entity of the panel")
-            mask = np.broadcast_to(mask, (n, len(self.panel)))
-        check.same_shape(mask, "available", (n, len(self.panel)), "one for each query and entity")
-        if somebody and not mask.any(axis=1).all():
-            raise InvalidInputError("`available` must be true for somebody: there is nobody to ask.")
-        return mask
-
     def _shown(self, errors: np.ndarray) -> np.ndarray:
         return np.sqrt(np.maximum(errors, 0.0)) if self.task == "regression" else errors
-
-
-def _entity(entity: Entity) -> dict[str, Any]:
-    label = entity.label.item() if isinstance(entity.label, np.generic) else entity.label
-    return {
-        "name": entity.name,
-        "kind": entity.kind,
-        "error_weight": entity.error_weight,
-        "fee": entity.fee,
-        "label": label,
-        "own": entity.own,
-    }

@@ -57,7 +57,7 @@ def test_a_constant_added_to_a_row_changes_nothing(scores, constant):
 def test_blocks_do_not_show(monkeypatch):
     scores = np.random.default_rng(0).integers(0, 4, (101, 7)).astype(float)
     whole = select_top_k(scores, 3, panel=panel_of(7)).order
-    monkeypatch.setattr("askwho.selection._BLOCK_CELLS", 21)
+    monkeypatch.setattr("askwho.core._selection._BLOCK_CELLS", 21)
     assert (select_top_k(scores, 3, panel=panel_of(7)).order == whole).all()
     assert (select_top_k(scores, 7, panel=panel_of(7)).order == rank(scores)).all()
 

@@ -1,62 +1,37 @@
 """Every kind of bad input ends in one error, whose message says what was expected, what came, and what to do."""
 
 import datetime as dt
-import importlib
-import math
-import re
 
 import numpy as np
 import pytest
 
-from askwho import (
+from askwho import _validation as check
+from askwho import metrics, theory
+from askwho.aggregation import Committee
+from askwho.core import (
     Answers,
-    AskwhoError,
     Entity,
-    InvalidInputError,
     Panel,
-    aggregation,
     augmented_costs,
     cardinality_losses,
     errors_from_grades,
-    metrics,
     multi_task_errors,
     select_adaptive,
     select_top_k,
     task_errors,
-    theory,
 )
-from askwho import _validation as check
-from askwho.aggregation import Committee
-
-PANEL = Panel.two_stage(["a"])
-WITH_REJECT = Panel((Entity("base", "base"), Entity("stop", "reject")))
-ONE_STAGE = Panel.one_stage([0, 1], ["e"])
-NAN, INF = math.nan, math.inf
-
-
-def refuses(call, message):
-    with pytest.raises(InvalidInputError, match=re.escape(message)):
-        call()
-
-
-def case(name, call, message):
-    return pytest.param(call, message, id=name)
-
-
-def answers(*rows, panel=PANEL, nulls="not-asked"):
-    return Answers.from_table(list(rows), panel, nulls=nulls)
-
-
-def selection(n=1, k=1):
-    return select_top_k([[0.9, 0.1]] * n, k, panel=PANEL)
-
-
-def committee(*rows, k=2):
-    return Committee.of(selection(len(rows), k), answers(*rows))
-
-
-def problem(costs=1.0, queries=2):
-    return theory.FiniteProblem(np.full((queries, 1, 2), costs), np.ones((queries, 1)), np.full(queries, 1 / queries))
+from askwho.exceptions import AskwhoError, InvalidInputError
+from tests.refusals import (
+    INF,
+    NAN,
+    ONE_STAGE,
+    PANEL,
+    WITH_REJECT,
+    answers,
+    case,
+    refuses,
+    selection,
+)
 
 
 def test_the_error_is_a_value_error():
@@ -631,6 +606,8 @@ TABLES = {
     "expected_errors": lambda table: Committee.of(selection(), answers([1, 2]), expected_errors=table),
     "costs": lambda table: metrics.deferral_loss(selection(), table),
 }
+
+
 MORE_CALLS = {
     "scores, adaptive k": ("scores", lambda table: select_adaptive(table, [1], panel=PANEL)),
     "fees, adaptive k": ("fees", lambda table: select_adaptive([[0.1, 0.2]], [1], panel=PANEL, fees=table)),
@@ -643,6 +620,8 @@ MORE_CALLS = {
         ),
     ),
 }
+
+
 TABLE_CALLS = [pytest.param(name, call, id=name) for name, call in TABLES.items()] + [
     pytest.param(name, call, id=label) for label, (name, call) in MORE_CALLS.items()
 ]
@@ -912,7 +891,7 @@ def test_costs(call, message):
             lambda: select_top_k([[0.1, 0.2]], 1, panel=WITH_REJECT, fees=[0.0, 1.0]),
             "`fees` must be 0 for a reject entity, got 1: abstaining costs error, not money.",
         ),
-        case("query to explain", lambda: selection(2).explain(2), "`i` must be a query between 0 and 1, got 2."),
+        case("query to name", lambda: selection(2).names(2), "`i` must be a query between 0 and 1, got 2."),
     ],
 )
 def test_selection(call, message):
@@ -968,496 +947,6 @@ def test_cardinality(call, message):
     ("call", "message"),
     [
         case(
-            "rows of answers",
-            lambda: Committee.of(selection(2), answers([1, 2])),
-            "`answers` must have shape (2, 2), got (1, 2): the selection's queries and its panel's entities.",
-        ),
-        case(
-            "shape of expected errors",
-            lambda: Committee.of(selection(), answers([1, 2]), expected_errors=[[0.1]]),
-            "`expected_errors` must have shape (1, 2), got (1, 1): one column for each entity of the panel.",
-        ),
-        case(
-            "expected error below zero",
-            lambda: Committee.of(selection(), answers([1, 2]), expected_errors=[[0.1, -0.1]]),
-            "`expected_errors` must not be below zero, got -0.1 at index (0, 1).",
-        ),
-        case(
-            "expected error above 1",
-            lambda: aggregation.log_odds_vote(
-                Committee.of(selection(k=2), answers([1, 2]), expected_errors=[[0.1, 1.5]])
-            ),
-            "`expected_errors` must be between 0 and 1 for log-odds, got 1.5: they are probabilities.",
-        ),
-        case(
-            "vote without expected errors",
-            lambda: aggregation.log_odds_vote(committee([1, 2])),
-            "`expected_errors` must be given to this aggregation: it weighs members by them. "
-            "Pass them to `Committee.of`, or use a vote that weighs by scores.",
-        ),
-        case(
-            "mean without expected errors",
-            lambda: aggregation.inverse_error_mean(committee([1, 2])),
-            "`expected_errors` must be given to this aggregation",
-        ),
-        case(
-            "mean of texts",
-            lambda: aggregation.mean(committee(["x", "y"])),
-            "`answers` must hold numbers in rows of one length, got an array of <U1 with shape (1, 2): "
-            "encode text, dates and categories first.",
-        ),
-        case(
-            "name of the aggregation",
-            lambda: aggregation.aggregation("mode"),
-            "`aggregation` must be one of 'majority', 'weighted-vote', 'log-odds-vote', 'mean', 'weighted-mean', "
-            "'inverse-error-mean', 'median', got 'mode'.",
-        ),
-        case(
-            "rule for ties",
-            lambda: aggregation.majority(committee([1, 2]), ties="coin"),
-            "`ties` must be one of 'rank', 'index', got 'coin'.",
-        ),
-        case(
-            "number of classes",
-            lambda: aggregation.log_odds_vote(
-                Committee.of(selection(), answers([1, 2]), expected_errors=[[0.1, 0.1]]), n_classes=1
-            ),
-            "`n_classes` must be a finite number of at least 2, got 1.",
-        ),
-        case(
-            "own aggregation of another shape",
-            lambda: aggregation.prefixwise(lambda said, _voted, _scores: said)(committee([1, 2])),
-            "`one_size` must return one decision a query, shape (1,), got (1, 1).",
-        ),
-    ],
-)
-def test_aggregation(call, message):
-    refuses(call, message)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        case(
-            "member that was not asked",
-            lambda: metrics.accuracy_majority(selection(2), answers([None, 1], [1, 1]), [1, 1]),
-            "`answers` must hold what every chosen entity said, got 1 of 2 queries with a member that was not asked. "
-            "Pass missing='skip' to average over the rest, and report `scored_share` beside it.",
-        ),
-        case(
-            "cost of a member that was not asked",
-            lambda: metrics.deferral_loss(selection(1, 2), [[0.1, NAN]]),
-            "`answers` must hold what every chosen entity said, got 1 of 1 queries",
-        ),
-        case(
-            "nothing left to score",
-            lambda: metrics.accuracy_majority(selection(), answers([None, 1]), [1], missing="skip"),
-            "`answers` must let one committee be scored at least: none can be.",
-        ),
-        case(
-            "rows of answers for fees",
-            lambda: metrics.prefix_fees(selection(2), answers=answers([1, 1])),
-            "`answers` must have shape (2, 2), got (1, 2): the selection's queries and its panel's entities.",
-        ),
-        case(
-            "shape of costs",
-            lambda: metrics.prefix_deferral_losses(selection(2), [[0.1, 0.2]]),
-            "`costs` must have shape (2, 2), got (1, 2): the selection's queries and its panel's entities.",
-        ),
-    ],
-)
-def test_metrics(call, message):
-    refuses(call, message)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "accuracy_majority",
-        "accuracy_weighted_vote",
-        "accuracy_top_k",
-        "rmse_mean",
-        "rmse_weighted_mean",
-        "rmse_best",
-    ],
-)
-def test_typo_in_missing(name):
-    message = "`missing` must be one of 'refuse', 'skip', got 'skipp'."
-    refuses(lambda: getattr(metrics, name)(selection(), answers([1.0, 2.0]), [1.0], missing="skipp"), message)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: metrics.committee_error(selection(), answers([1, 2]), [1], combine="majority", missing="skipp"),
-        lambda: metrics.deferral_loss(selection(), [[0.1, 0.2]], missing="skipp"),
-    ],
-    ids=["committee_error", "deferral_loss"],
-)
-def test_typo_in_missing_of_other_metrics(call):
-    refuses(call, "`missing` must be one of 'refuse', 'skip', got 'skipp'.")
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        case(
-            "u below zero",
-            lambda: theory.psi(1.0, u=-0.5),
-            "`u` must be a finite number of at least 0, got -0.5: 1 is the logistic loss.",
-        ),
-        case(
-            "infinite u",
-            lambda: theory.calibration(0.5, u=INF, n_entities=2),
-            "`u` must be a finite number of at least 0, got inf: 1 is the logistic loss.",
-        ),
-        case(
-            "excess above 1",
-            lambda: theory.calibration(1.5, u=1.0, n_entities=2),
-            "`t` must be between 0 and 1, got 1.5: it is an excess of the zero-one loss.",
-        ),
-        case(
-            "one entity",
-            lambda: theory.calibration(0.5, u=1.0, n_entities=1),
-            "`n_entities` must be a finite number of at least 2, got 1.",
-        ),
-        case(
-            "surrogate excess below zero",
-            lambda: theory.inverse_calibration(-1.0, u=1.0, n_entities=2),
-            "`value` must be a finite number of at least 0, got -1.0.",
-        ),
-        case(
-            "order of a cascade",
-            lambda: theory.cascade_scores([0, 0], [1]),
-            "`order` must be a permutation of the entities' indices, got [0, 0].",
-        ),
-        case(
-            "order of another panel",
-            lambda: theory.Cascade(PANEL, [0, 1, 2], [0.5, 0.5]),
-            "`order` must have shape (2,), got (3,): a permutation of the panel's entities.",
-        ),
-        case(
-            "depth of a cascade",
-            lambda: theory.Cascade.fixed(PANEL, [0, 1], 3),
-            "`k` must be between 1 and 2, got 3: the panel has 2 entities.",
-        ),
-        case(
-            "number of thresholds",
-            lambda: theory.Cascade(PANEL, [0, 1], [0.5]),
-            "`thresholds` must have shape (2,), got (1,): one threshold for each stage.",
-        ),
-        case(
-            "threshold above 1",
-            lambda: theory.Cascade(PANEL, [0, 1], [0.5, 1.5]),
-            "`thresholds` must be between 0 and 1 (infinite: never stop there), got 1.5.",
-        ),
-        case(
-            "shape of confidences",
-            lambda: theory.Cascade.fixed(PANEL, [0, 1], 1).cardinality([[0.5]]),
-            "`confidences` must have shape (1, 2), got (1, 1): one column for each entity of the panel.",
-        ),
-        case(
-            "confidence above 1",
-            lambda: theory.Cascade.fixed(PANEL, [0, 1], 1).cardinality([[1.5, 0.5]]),
-            "`confidences` must be between 0 and 1, got values from 0.5 to 1.5.",
-        ),
-        case(
-            "confidence below 0",
-            lambda: theory.Cascade.fixed(PANEL, [0, 1], 1).select([[-0.5, 0.5]]),
-            "`confidences` must be between 0 and 1, got values from -0.5 to 0.5.",
-        ),
-        case(
-            "NaN confidence",
-            lambda: theory.Cascade.fixed(PANEL, [0, 1], 1).cardinality([[NAN, 0.5]]),
-            "`confidences` must be finite, got nan at row 0, column 0 (1 such cells): fill or drop them first.",
-        ),
-        case(
-            "NaN in the conditionals of a problem",
-            lambda: theory.FiniteProblem(np.ones((1, 2, 2)), np.array([[NAN, 1.0]]), np.ones(1)),
-            "`conditionals` must sum to 1 for each query, got a sum that is off by nan.",
-        ),
-        case(
-            "NaN in the marginal of a problem",
-            lambda: theory.FiniteProblem(np.ones((1, 1, 2)), np.ones((1, 1)), np.array([NAN])),
-            "`marginal` must sum to 1 for each query, got a sum that is off by nan.",
-        ),
-        case(
-            "NaN in the costs of a problem",
-            lambda: problem(costs=NAN),
-            "`costs` must be finite, at least 0, and of shape (queries, outcomes, entities), got shape (2, 1, 2) "
-            "with values from nan to nan.",
-        ),
-        case(
-            "probabilities off 1",
-            lambda: theory.chow_rule([[0.5, 0.4]], penalty=0.1),
-            "`probabilities` must sum to 1 for each query, got a sum that is off by 0.1.",
-        ),
-        case(
-            "probability below zero",
-            lambda: theory.chow_rule([[1.5, -0.5]], penalty=0.1),
-            "`probabilities` must not be below zero, got -0.5 at index (0, 1).",
-        ),
-        case(
-            "NaN in expected errors",
-            lambda: theory.bayes_cardinality([[0.1, NAN]], [[0.1, 0.2]], fee_weight=1.0),
-            "`expected_errors` must be finite, got nan at row 0, column 1",
-        ),
-        case(
-            "costs of a problem",
-            lambda: problem(costs=-1.0),
-            "`costs` must be finite, at least 0, and of shape (queries, outcomes, entities), got shape (2, 1, 2) "
-            "with values from -1 to -1.",
-        ),
-        case(
-            "conditionals of a problem",
-            lambda: theory.FiniteProblem(np.ones((1, 1, 2)), np.ones((1, 2)), np.ones(1)),
-            "`conditionals` must have shape (1, 1), got (1, 2): one probability for each outcome.",
-        ),
-        case(
-            "marginal of a problem",
-            lambda: theory.FiniteProblem(np.ones((1, 1, 2)), np.ones((1, 1)), np.ones(2)),
-            "`marginal` must have shape (1,), got (2,): one probability for each query.",
-        ),
-        case(
-            "marginal off 1",
-            lambda: theory.FiniteProblem(np.ones((1, 1, 2)), np.ones((1, 1)), np.array([0.5])),
-            "`marginal` must sum to 1 for each query, got a sum that is off by 0.5.",
-        ),
-        case(
-            "shift below a cost",
-            lambda: problem().weights(0.5),
-            "`shift` must be at least every cost, got 0.5.",
-        ),
-        case("unknown shift", lambda: problem().weights("mean"), "`shift` must be a number, got 'mean'."),
-        case(
-            "scores of another problem",
-            lambda: theory.consistency_bound(problem(), [[0.0, 1.0]], k=1),
-            "`scores` must have shape (2, 2), got (1, 2): one score for each query and entity of the problem.",
-        ),
-        case(
-            "scores within a cell",
-            lambda: theory.consistency_bound(problem(), [[0.0, 1.0], [1.0, 0.0]], k=1, cells=[0, 0]),
-            "`scores` must be equal for all queries of a cell, got others for query 1: the class sees no more.",
-        ),
-        case(
-            "number of cells",
-            lambda: theory.consistency_bound(problem(), [[0.0, 1.0], [0.0, 1.0]], k=1, cells=[0]),
-            "`cells` must have shape (2,), got (1,): one cell for each query.",
-        ),
-        case(
-            "k of a bound",
-            lambda: theory.consistency_bound(problem(), [[0.0, 1.0], [0.0, 1.0]], k=3),
-            "`k` must be between 1 and 2, got 3: the panel has 2 entities.",
-        ),
-    ],
-)
-def test_theory(call, message):
-    refuses(call, message)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        case(
-            "whole-number scores",
-            lambda torch, losses: losses.comp_sum(torch.tensor([[1, 2]])),
-            "`scores` must be a floating-point tensor of shape (..., entities), got torch.int64 of shape (1, 2).",
-        ),
-        case(
-            "scores without an axis",
-            lambda torch, losses: losses.comp_sum(torch.tensor(1.0)),
-            "`scores` must be a floating-point tensor of shape (..., entities), got torch.float32 of shape ().",
-        ),
-        case(
-            "u below zero",
-            lambda torch, losses: losses.comp_sum(torch.zeros(1, 2), u=-1.0),
-            "`u` must be a finite number of at least 0, got -1.0: 1 is the logistic loss.",
-        ),
-        case(
-            "row shift with a mask",
-            lambda torch, losses: losses.deferral_weights(torch.zeros(1, 2), mask=torch.ones(1, 2, dtype=torch.bool)),
-            "`shift` must be a number where answers are missing, got 'max': it would depend on who was asked. "
-            "Pass `panel.cost_bound(...)`.",
-        ),
-        case(
-            "shape of the mask",
-            lambda torch, losses: losses.deferral_weights(
-                torch.zeros(1, 2), shift=1.0, mask=torch.ones(2, dtype=torch.bool)
-            ),
-            "`mask` must have the shape of `scores`, got (2,) for (1, 2).",
-        ),
-        case(
-            "type of the mask",
-            lambda torch, losses: losses.deferral_weights(torch.zeros(1, 2), shift=1.0, mask=torch.ones(1, 2)),
-            "`mask` must be torch.bool, got torch.float32.",
-        ),
-        case(
-            "nobody asked",
-            lambda torch, losses: losses.deferral_weights(
-                torch.zeros(1, 2), shift=1.0, mask=torch.zeros(1, 2, dtype=torch.bool)
-            ),
-            "`mask` must be true once in every row: drop queries that nobody was asked.",
-        ),
-        case(
-            "NaN costs",
-            lambda torch, losses: losses.deferral_weights(torch.tensor([[0.0, NAN]])),
-            "`costs` must be finite, got 1 cells that are not: pass `mask=` to leave out entities that were not asked.",
-        ),
-        case(
-            "shift below a cost",
-            lambda torch, losses: losses.deferral_weights(torch.tensor([[0.0, 3.0]]), shift=1.0),
-            "`shift` must be at least every cost, got 1.0 for costs up to 3: "
-            "a negative weight would push the score of a good entity down without end.",
-        ),
-        case(
-            "shape of costs",
-            lambda torch, losses: losses.deferral_surrogate(torch.zeros(1, 2), torch.zeros(1, 3)),
-            "`costs` must have the shape of `scores`, got (1, 3) for (1, 2).",
-        ),
-        case(
-            "sum of costs below zero",
-            lambda torch, losses: losses.deferral_weights(torch.tensor([[0.5, -1.0]]), shift="sum"),
-            "`costs` must not be below zero with shift='sum': use shift='max'.",
-        ),
-        case(
-            "unknown shift",
-            lambda torch, losses: losses.deferral_weights(torch.zeros(1, 2), shift="mean"),
-            "`shift` must be 'max', 'sum', a number or a tensor, got 'mean'.",
-        ),
-        case(
-            "shift by entity",
-            lambda torch, losses: losses.deferral_weights(torch.zeros(3, 2), shift=torch.ones(3, 2)),
-            "`shift` must be one number, or one a row ((3,)), got shape (3, 2): it must not differ between entities.",
-        ),
-        case(
-            "shape of set losses",
-            lambda torch, losses: losses.cardinality_surrogate(torch.zeros(1, 2), torch.zeros(1, 3)),
-            "`set_losses` must have the shape of `scores`, got (1, 3) for (1, 2).",
-        ),
-        case(
-            "unknown normalisation",
-            lambda torch, losses: losses.cardinality_surrogate(
-                torch.zeros(1, 2), torch.zeros(1, 2), normalization="row"
-            ),
-            "`normalization` must be 'shift' or a finite number of at least every set loss (0), got 'row'.",
-        ),
-        case(
-            "row normalisation with a mask",
-            lambda torch, losses: losses.cardinality_surrogate(
-                torch.zeros(1, 2), torch.zeros(1, 2), mask=torch.ones(1, 2, dtype=torch.bool)
-            ),
-            "`normalization` must be a number where answers are missing, got 'shift': a row's own maximum would "
-            "depend on who was asked. Pass a bound on every set loss.",
-        ),
-        case(
-            "normalisation below a set loss",
-            lambda torch, losses: losses.cardinality_surrogate(torch.zeros(1, 2), torch.ones(1, 2), normalization=0.5),
-            "`normalization` must be 'shift' or a finite number of at least every set loss (1), got 0.5.",
-        ),
-        case(
-            "expert weight for several experts",
-            lambda torch, losses: losses.mozannar_sontag(
-                torch.zeros(1, 4), torch.tensor([[0.0, 1.0, 1.0, 1.0]]), n_labels=2, expert_weight=0.5
-            ),
-            "`expert_weight` must be 1 for several experts, got 0.5: it was published for one.",
-        ),
-        case(
-            "costs of post-hoc",
-            lambda torch, losses: losses.post_hoc(torch.zeros(1, 2), torch.tensor([[0.0, -1.0]])),
-            "`costs` must be finite and at least 0, got values from -1 to 0.",
-        ),
-        case(
-            "shape of the costs of post-hoc",
-            lambda torch, losses: losses.post_hoc(torch.zeros(1, 2), torch.zeros(1, 3)),
-            "`costs` must have the shape of `scores`, got (1, 3) for (1, 2).",
-        ),
-        case(
-            "errors between 0 and 1",
-            lambda torch, losses: losses.one_vs_all(torch.zeros(1, 3), torch.tensor([[0.0, 1.0, 0.5]]), n_labels=2),
-            "`errors` must be 0 or 1 for this method, got 0.5: `mao_one_stage` takes general costs.",
-        ),
-        case(
-            "two right labels",
-            lambda torch, losses: losses.mozannar_sontag(torch.zeros(1, 3), torch.zeros(1, 3), n_labels=2),
-            "`errors` must be 0 for exactly one label of a row and 1 for the others, got 2 to 2 right labels.",
-        ),
-        case(
-            "shape of errors",
-            lambda torch, losses: losses.asymmetric_softmax(torch.zeros(1, 3), torch.zeros(1, 2), n_labels=2),
-            "`errors` must have the shape of `scores`, got (1, 2) for (1, 3).",
-        ),
-        case(
-            "one label",
-            lambda torch, losses: losses.asymmetric_softmax_shares(torch.zeros(1, 3), n_labels=1),
-            "`n_labels` must be between 2 and 3, got 1.",
-        ),
-        case(
-            "more labels than entities",
-            lambda torch, losses: losses.mao_one_stage(torch.zeros(1, 3), torch.ones(1, 3), n_labels=4),
-            "`n_labels` must be between 2 and 3, got 4.",
-        ),
-    ],
-)
-def test_losses(call, message):
-    torch = pytest.importorskip("torch")
-    losses = importlib.import_module("askwho.losses")
-    refuses(lambda: call(torch, losses), message)
-
-
-LOSSES_OF_TABLES = {
-    "mao_two_stage": ("costs", {}),
-    "mao_two_stage_regression": ("costs", {}),
-    "mao_one_stage": ("costs", {"n_labels": 2}),
-    "post_hoc": ("costs", {}),
-    "deferral_surrogate": ("costs", {}),
-    "cardinality_surrogate": ("set_losses", {}),
-    "weighted_comp_sum": ("weights", {}),
-    "mozannar_sontag": ("errors", {"n_labels": 2}),
-    "one_vs_all": ("errors", {"n_labels": 2}),
-    "asymmetric_softmax": ("errors", {"n_labels": 2}),
-}
-
-
-@pytest.mark.parametrize("shape", [(2, 2), (1, 3), (3,), (2, 3, 1)], ids=str)
-@pytest.mark.parametrize("name", LOSSES_OF_TABLES)
-def test_table_of_another_shape(name, shape):
-    torch = pytest.importorskip("torch")
-    loss = getattr(importlib.import_module("askwho.losses"), name)
-    table, options = LOSSES_OF_TABLES[name]
-    message = f"`{table}` must have the shape of `scores`, got {shape} for (2, 3)."
-    refuses(lambda: loss(torch.zeros(2, 3), torch.ones(shape), **options), message)
-
-
-@pytest.mark.parametrize("dtype", ["int64", "int32", "bool"])
-@pytest.mark.parametrize("name", LOSSES_OF_TABLES)
-def test_table_of_whole_numbers(name, dtype):
-    torch = pytest.importorskip("torch")
-    loss = getattr(importlib.import_module("askwho.losses"), name)
-    table, options = LOSSES_OF_TABLES[name]
-    whole = torch.tensor([[0, 1, 1]], dtype=getattr(torch, dtype))
-    message = f"`{table}` must be floating point, got torch.{dtype}."
-    refuses(lambda: loss(torch.zeros(1, 3), whole, **options), message)
-
-
-def test_weights_of_whole_numbers():
-    torch = pytest.importorskip("torch")
-    losses = importlib.import_module("askwho.losses")
-    message = "`costs` must be floating point, got torch.int64."
-    refuses(lambda: losses.deferral_weights(torch.tensor([[0, 1]])), message)
-
-
-def test_mask_of_another_shape():
-    torch = pytest.importorskip("torch")
-    losses = importlib.import_module("askwho.losses")
-    mask = torch.ones(3, dtype=torch.bool)
-    message = "`mask` must have the shape of `scores`, got (3,) for (2, 3)."
-    refuses(lambda: losses.weighted_comp_sum(torch.zeros(2, 3), torch.ones(2, 3), mask=mask), message)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        case(
             "ragged fees", lambda: select_top_k([[1.0, 2.0]], 1, panel=PANEL, fees=[[1, 2], [1]]), "different lengths"
         ),
         case("ragged k", lambda: select_adaptive([[1.0, 2.0]] * 2, [[1], [1, 2]], panel=PANEL), "different lengths"),
@@ -1488,28 +977,4 @@ def test_fees_of_a_series_go_by_name():
     refuses(
         lambda: select_top_k([[1.0, 2.0]], 1, panel=PANEL, fees=pd.Series({"a": 1.0, "base": 0.0})),
         "must have its columns in the panel's order",
-    )
-
-
-@pytest.mark.parametrize("normalization", [0.0, -1.0, INF, NAN])
-def test_a_scale_that_divides_by_nothing_is_refused(normalization):
-    torch = pytest.importorskip("torch")
-    from askwho.losses import cardinality_surrogate  # noqa: PLC0415
-
-    refuses(
-        lambda: cardinality_surrogate(torch.zeros(1, 2), torch.zeros(1, 2), normalization=normalization),
-        "`normalization` must be 'shift' or a finite number",
-    )
-
-
-def test_unknown_set_losses_need_a_mask_and_a_mask_must_leave_one():
-    torch = pytest.importorskip("torch")
-    from askwho.losses import cardinality_surrogate  # noqa: PLC0415
-
-    scores, losses = torch.zeros(1, 2), torch.tensor([[0.1, NAN]])
-    refuses(lambda: cardinality_surrogate(scores, losses), "`set_losses` must be finite: pass `mask=`")
-    nobody = torch.zeros(1, 2, dtype=torch.bool)
-    refuses(
-        lambda: cardinality_surrogate(scores, losses, normalization=1.0, mask=nobody),
-        "`mask` must be true once in every row",
     )

@@ -1,0 +1,45 @@
+"""Who can be asked today: by name, by mask, for all queries or for each."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool
+
+from askwho import _validation as check
+from askwho.core import Panel
+from askwho.exceptions import InvalidInputError
+
+
+def who_is_there(
+    panel: Panel,
+    available: Any,  # noqa: ANN401 - names, or masks in any form
+    n: int,
+    *,
+    somebody: bool = True,
+) -> Bool[np.ndarray, "n a"]:
+    """Return who can be asked, shape (n, |A|), from names or masks; of names, who answers for itself always can.
+
+    Args:
+        panel: who could be asked.
+        available: names, or a mask of shape (|A|,) or (n, |A|).
+        n: how many queries there are.
+        somebody: whether there must be somebody for each of them.
+    """
+    if isinstance(available, str | Mapping) or (
+        isinstance(available, Sequence) and all(isinstance(name, str) for name in available)
+    ):
+        named = [available] if isinstance(available, str) else list(available)
+        unknown = [name for name in named if name not in panel.names]
+        if unknown:
+            raise InvalidInputError(f"`available` must name entities of {list(panel.names)}, got {unknown}.")
+        mask = np.array([name in named for name in panel.names]) | panel.own
+    else:
+        mask = np.asarray(available, dtype=bool)
+    if mask.ndim == 1:
+        check.same_shape(mask, "available", (len(panel),), "one for each entity of the panel")
+        mask = np.broadcast_to(mask, (n, len(panel)))
+    check.same_shape(mask, "available", (n, len(panel)), "one for each query and entity")
+    if somebody and not mask.any(axis=1).all():
+        raise InvalidInputError("`available` must be true for somebody: there is nobody to ask.")
+    return mask
