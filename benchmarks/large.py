@@ -20,8 +20,8 @@ import numpy as np
 from measure import provenance, write_down
 
 from askwho.data import Columns, Table, read_log, write_batches
+from askwho.fitting import fit
 from askwho.persistence import save
-from askwho.policy import fit_policy
 
 SEED = 0
 CLASSES, EXPERTS, FEATURES = 4, 5, 4
@@ -60,7 +60,7 @@ def many_rows(place: Path, rows: int) -> dict[str, Any]:
     """Seconds, rows a second and peak memory of every command that reads a file in batches."""
     columns = Columns(truth="truth", answers="answer_*", features="x_*", fees=FEES)
     policy, table = str(place / "policy"), str(place / "log.parquet")
-    save(fit_policy(read_log(log(4000, 0), columns), learner="forest", cv=3), place / "policy")
+    save(fit(read_log(log(4000, 0), columns), learner="forest", cv=3), place / "policy")
 
     def batches() -> Iterator[Table]:
         for number, start in enumerate(range(0, rows, STEP), start=1):
@@ -73,7 +73,7 @@ def many_rows(place: Path, rows: int) -> dict[str, Any]:
         "rows": rows,
         "check": timed(["check", table, *COLUMNS, "--fees", fees, "--json"], rows),
         "route": timed(["route", policy, table, "--fee-weight", "0.5", "--out", routes, "--json"], rows),
-        "combine": timed(["combine", policy, routes, table, "--out", decisions, "--json"], rows),
+        "combine": timed(["combine", policy, routes, table, "--by-position", "--out", decisions, "--json"], rows),
         "evaluate": timed(["evaluate", policy, table, "--json"], rows),
     }
 

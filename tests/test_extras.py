@@ -23,7 +23,7 @@ WITHOUT = {
         "tests/theory/test_bayes.py",
     ],
     "pandas": ["tests/aggregation", "tests/metrics", "tests/losses/test_deferral.py"],
-    "lightgbm": ["tests/fitting/test_fit.py", "tests/metrics/test_frontier.py"],
+    "lightgbm": ["tests/structure/test_flow.py", "tests/metrics/test_frontier.py"],
     "matplotlib": ["tests/report/test_words.py", "tests/report/test_findings.py"],
     "tokenizers": ["tests/data"],
 }

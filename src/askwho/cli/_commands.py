@@ -288,12 +288,12 @@ def route(
         raise InvalidInputError("`--mode sequential` takes --fee-weight, or --budget and --max-error, got --k.")
     total: dict[str, float] = {"queries": 0}
 
-    def routes() -> Iterator[dict[str, list[Any]]]:
+    def routes() -> Iterator[dict[str, Any]]:
         for batch in read_batches(queries, name="queries", texts=loaded.texts):
             if sequential:
-                steps = loaded.next(batch, target=target, explore=explore, random_state=rng).next_columns()
-                sums = {"to_ask": sum(name is not None for name in steps["ask"]), "fee": sum(steps["fee"])}
-                made = steps
+                steps = loaded.next(batch, target=target, explore=explore, random_state=rng)
+                sums = {"to_ask": int(steps.k.sum()), "fee": float(steps.fee.sum())}
+                made = steps.next_columns(arrow=True)
             else:
                 decided = loaded.decide(batch, target, explore=explore, random_state=rng)
                 sums = {
@@ -301,7 +301,7 @@ def route(
                     "mean_expected_fee": float(decided.fee.sum()),
                     "mean_expected_error": float(decided.expected_error.sum()),
                 }
-                made = decided.to_columns()
+                made = decided.to_columns(arrow=True)
             total["queries"] += len(made["id"])
             for name, value in sums.items():
                 total[name] = total.get(name, 0.0) + value
@@ -361,13 +361,14 @@ def combine(
     loaded.check_combines()
     total: dict[str, Any] = {"queries": 0, "decided": 0, "mean_fee": 0.0, "wait_for_more": 0}
 
-    def decisions() -> Iterator[dict[str, list[Any]]]:
+    def decisions() -> Iterator[dict[str, Any]]:
         for routed, came in matched(loaded, routes, answers, by_position=by_position):
-            made = loaded.combine(routed, came, by_position=by_position).outcome_columns()
-            total["queries"] += len(made["fee"])
-            total["decided"] += sum(p is not None for p in made["prediction"])
-            total["mean_fee"] += sum(made["fee"])
-            total["wait_for_more"] += sum(bool(a) for a in made["ask_next"])
+            done = loaded.combine(routed, came, by_position=by_position)
+            made = done.outcome_columns(arrow=True)
+            total["queries"] += len(done)
+            total["decided"] += len(done) - made["prediction"].null_count
+            total["mean_fee"] += float(done.outcome.paid.sum()) if done.outcome is not None else 0.0
+            total["wait_for_more"] += int((made["ask_next"].value_lengths().to_numpy() > 0).sum())
             err.print(f"{total['queries']} queries", markup=False)
             yield made
 

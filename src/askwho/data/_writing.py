@@ -104,11 +104,29 @@ def _dated(value: object) -> str:
 
 def _arrow(table: Mapping[str, Any], types: Mapping[str, type], *, as_text: bool) -> pa.Table:
     said: dict[type, pa.DataType] = {str: pa.string(), float: pa.float64(), list: pa.list_(pa.string())}
-    columns: dict[str, Any] = {name: list(values) for name, values in table.items()}
+    columns: dict[str, Any] = {name: _cells(values) for name, values in table.items()}
     if as_text:
         said[list] = pa.string()
-        columns = {name: [_as_text(value) for value in values] for name, values in columns.items()}
-    return pa.table({n: pa.array(v, said[types[n]]) if n in types else v for n, v in columns.items()})
+        columns = {name: _texts(values) for name, values in columns.items()}
+    return pa.table({n: _as(v, said[types[n]]) if n in types else v for n, v in columns.items()})
+
+
+def _cells(values: Any) -> Any:  # noqa: ANN401 - any column
+    """A column that Arrow takes: its own arrays as they are, all others entry by entry."""
+    return values if isinstance(values, pa.Array | pa.ChunkedArray) else list(values)
+
+
+def _as(values: Any, kind: pa.DataType) -> Any:  # noqa: ANN401
+    return values.cast(kind) if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values, kind)
+
+
+def _texts(values: Any) -> Any:  # noqa: ANN401
+    """A column without lists: as text, where there are any."""
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        if not pa.types.is_list(values.type):
+            return values
+        values = values.to_pylist()
+    return [_as_text(value) for value in values]
 
 
 def _as_text(value: Any) -> Any:  # noqa: ANN401 - any cell

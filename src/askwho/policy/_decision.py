@@ -14,6 +14,7 @@ from askwho._types import Order, Task
 from askwho.core import Answers, Cell, Panel, Selection, column, in_order, is_null
 from askwho.data import Table, lists
 from askwho.exceptions import InvalidInputError
+from askwho.policy._columns import Column, Known, Names, plain, written
 from askwho.policy._ids import checked_ids
 from askwho.policy._seen import Judgement, Seen
 
@@ -119,7 +120,7 @@ class Decisions:
         sure = float(self.outcome.probability[i])
         return replace(
             made,
-            verdict=_plain(self.outcome.values[[i]])[0] if known else None,
+            verdict=plain(self.outcome.values[[i]])[0] if known else None,
             probability=sure if known and not np.isnan(sure) else None,
             paid=float(self.outcome.paid[i]),
             # The order of a step holds the next alone: those heard before it follow, in the panel's order.
@@ -169,66 +170,80 @@ class Decisions:
         missing = k - int(self.outcome.heard[i, self.order[i, :k]].sum())
         return tuple(self.panel.names[j] for j in self.order[i, k : k + missing])
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return one row a query, as plain lists that any table library takes and `Policy.read` reads back."""
-        names = np.array(self.panel.names)
-        own, within = self.panel.own[self.order], self.within
-        ordered = names[self.order]
+    def to_columns(self, *, arrow: bool = False) -> dict[str, Any]:
+        """Return one row a query, as plain lists that any table library takes and `Policy.read` reads back.
+
+        Args:
+            arrow: whether as Arrow's arrays instead, which take a fraction of the time where there are many queries.
+        """
         expected = in_order(self.seen.expected, self.order)
         if self.task == "regression":
             expected = np.sqrt(np.maximum(expected, 0.0))
-        columns: dict[str, list[Any]] = {
-            "id": self.ids.tolist(),
-            "ask": [row[mask].tolist() for row, mask in zip(ordered, within & ~own, strict=True)],
-            "k": self.k.tolist(),
-            "expected_fee": self.fee.tolist(),
-            "expected_error": self.expected_error.tolist(),
-            "propensity": self.propensity.tolist(),
-            "order": ordered.tolist(),
-            "fees": in_order(self.seen.fees, self.order).tolist(),
-            "expected_errors": expected.tolist(),
-            "propensities": self.propensities.tolist(),
-            "base_answer": [None] * len(self) if self.seen.said is None else _plain(self.seen.said),
+        said, shares, scores = self.seen.said, self.seen.shares, self.seen.judged.scores
+        columns: dict[str, Column] = {
+            "id": self.ids,
+            "ask": Names(self.panel.names, self.order, self.within & ~self.panel.own[self.order]),
+            "k": self.k,
+            "expected_fee": self.fee,
+            "expected_error": self.expected_error,
+            "propensity": self.propensity,
+            "order": Names(self.panel.names, self.order, np.ones(self.order.shape, dtype=bool)),
+            "fees": in_order(self.seen.fees, self.order),
+            "expected_errors": expected,
+            "propensities": self.propensities,
+            "base_answer": np.full(len(self), None) if said is None else said,
         }
-        if self.seen.judged.scores is not None:
-            columns["scores"] = in_order(self.seen.judged.scores, self.order).tolist()
-        if self.seen.shares is not None:
+        if scores is not None:
+            columns["scores"] = in_order(scores, self.order)
+        if shares is not None:
             # Six digits tell probabilities apart, and take a third of the room.
-            columns["base_shares"] = np.round(self.seen.shares, 6).tolist()
-        return columns if self.outcome is None else columns | self.outcome_columns()
+            columns["base_shares"] = np.round(shares, 6)
+        return written(columns if self.outcome is None else columns | self._came(self.outcome), arrow=arrow)
 
-    def outcome_columns(self) -> dict[str, list[Any]]:
-        """Return what came of the decisions, one row a query."""
-        outcome = self.outcome
-        if outcome is None:
+    def outcome_columns(self, *, arrow: bool = False) -> dict[str, Any]:
+        """Return what came of the decisions, one row a query; the argument as in `to_columns`."""
+        return written(self._came(self._outcome()), arrow=arrow)
+
+    def next_columns(self, *, arrow: bool = False) -> dict[str, Any]:
+        """Return whom to ask next, one row a query, null where it is time to decide; and what is believed so far.
+
+        The argument as in `to_columns`.
+        """
+        outcome = self._outcome()
+        came, everybody = self._came(outcome), np.broadcast_to(np.arange(len(self.panel)), outcome.heard.shape)
+        columns: dict[str, Column] = {
+            "id": self.ids,
+            "ask": Known(np.array(self.panel.names)[self.order[:, 0]], self.k > 0),
+            "fee": self.fee,
+            "prediction": came["prediction"],
+            "probability": came["probability"],
+            "expected_error": self.expected_error,
+            "heard": Names(self.panel.names, everybody, outcome.heard & ~self.panel.own),
+            "propensity": self.propensity,
+        }
+        return written(columns, arrow=arrow)
+
+    def _outcome(self) -> Outcome:
+        if self.outcome is None:
             raise InvalidInputError("`decisions` must hold what came of them: combine them with answers first.")
-        names, ranked = np.array(self.panel.names), in_order(outcome.heard, self.order)
+        return self.outcome
+
+    def _came(self, outcome: Outcome) -> dict[str, Column]:
+        heard = in_order(outcome.heard, self.order) & self.within
         return {
-            "id": self.ids.tolist(),
-            "prediction": [
-                v if known else None for v, known in zip(_plain(outcome.values), outcome.decided, strict=True)
-            ],
-            "probability": [None if np.isnan(p) else p for p in outcome.probability.tolist()],
-            "fee": outcome.paid.tolist(),
-            "heard": [names[row[heard]].tolist() for row, heard in zip(self.order, ranked & self.within, strict=True)],
-            "ask_next": [list(self.ask_next(i)) for i in range(len(self))],
-            "propensity": self.propensity.tolist(),
+            "id": self.ids,
+            "prediction": Known(outcome.values, outcome.decided),
+            "probability": Known(outcome.probability, ~np.isnan(outcome.probability)),
+            "fee": outcome.paid,
+            "heard": Names(self.panel.names, self.order, heard),
+            "ask_next": Names(self.panel.names, self.order, self._in_their_place(heard)),
+            "propensity": self.propensity,
         }
 
-    def next_columns(self) -> dict[str, list[Any]]:
-        """Return whom to ask next, one row a query, null where it is time to decide; and what is believed so far."""
-        found, heard = self.outcome_columns(), [] if self.outcome is None else self.outcome.heard & ~self.panel.own
-        names = np.array(self.panel.names)
-        return {
-            "id": found["id"],
-            "ask": [str(names[row[0]]) if k else None for row, k in zip(self.order, self.k, strict=True)],
-            "fee": self.fee.tolist(),
-            "prediction": found["prediction"],
-            "probability": found["probability"],
-            "expected_error": self.expected_error.tolist(),
-            "heard": [names[row].tolist() for row in heard],
-            "propensity": found["propensity"],
-        }
+    def _in_their_place(self, heard: Bool[np.ndarray, "n K"]) -> Bool[np.ndarray, "n K"]:
+        """Which ranks are to be asked in the place of those who gave no usable answer: the next, as many."""
+        ranks, k = np.arange(self.order.shape[1]), self.k[:, None]
+        return (ranks >= k) & (ranks < 2 * k - heard.sum(axis=1, keepdims=True))
 
     def to_json(self) -> str:
         """Return the columns as JSON, which `Policy.read` reads back after `json.loads`."""
@@ -256,7 +271,7 @@ def read_decisions(
     k = check.cardinalities(columns["k"], n, order.shape[1])
 
     def ranked(name: str) -> np.ndarray:
-        cells = check.table(lists(columns[name], name), name)
+        cells = _numbers(columns[name], name)
         check.same_shape(cells, name, order.shape, "one for each entity in the order")
         return cells
 
@@ -275,7 +290,7 @@ def read_decisions(
         Judgement(expected, panel.error_weights, scores),
         fees,
         said,
-        None if classes is None else _shares(lists(columns["base_shares"], "base_shares"), n, len(classes)),
+        None if classes is None else _shares(columns["base_shares"], n, len(classes)),
     )
     ids = checked_ids(columns["id"], n)
     error, chance = (check.numeric(columns[name], name) for name in ("expected_error", "propensity"))
@@ -299,12 +314,6 @@ def heard_of(answers: Answers, members: Bool[np.ndarray, "n a"]) -> Answers:
     return Answers(answers.values, np.where(members, answers.states, np.int8(Cell.NOT_ASKED)).astype(np.int8))
 
 
-def _plain(values: np.ndarray) -> list[Any]:
-    """Values as Python's own; NumPy would make whole numbers of moments in nanoseconds, which Python has none of."""
-    finer = values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] in ("ns", "ps", "fs", "as")
-    return (values.astype("M8[us]") if finer else values).tolist()
-
-
 def _base_answers(given: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
     said = column(given, "base_answer")
     if is_null(said).any():
@@ -318,8 +327,13 @@ def _base_answers(given: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
         raise InvalidInputError("`base_answer` must hold dates, got something else: route again.") from None
 
 
-def _shares(given: list[list[Any]], n: int, classes: int) -> np.ndarray:
-    shares = check.nonnegative(check.table(given, "base_shares"), "base_shares")
+def _numbers(given: np.ndarray, name: str) -> np.ndarray:
+    """A column of lists of numbers: an array already, where they are of one length and no text of a CSV file."""
+    return check.table(given if given.ndim == 2 else lists(given, name), name)
+
+
+def _shares(given: np.ndarray, n: int, classes: int) -> np.ndarray:
+    shares = check.nonnegative(_numbers(given, "base_shares"), "base_shares")
     check.same_shape(shares, "base_shares", (n, classes), "one for each class")
     if not shares.any(axis=1).all():
         raise InvalidInputError("`base_shares` must be above zero for some class of each row: route again.")
