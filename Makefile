@@ -13,6 +13,8 @@ endif
 # Threads that spin while they wait crawl on a busy machine.
 export OMP_WAIT_POLICY ?= PASSIVE
 export OPENBLAS_NUM_THREADS ?= 1
+# ONNX Runtime's own counts go into one file that all processes share, and wait for.
+export ORT_DISABLE_TELEMETRY ?= 1
 
 .PHONY: demo test random torture coverage forget check docs bench bench-logs clean
 

@@ -75,7 +75,7 @@ def many_rows(place: Path, rows: int) -> dict[str, Any]:
         "rows": rows,
         "check": timed(["check", table, *COLUMNS, "--fees", fees, "--json"], rows),
         "route": timed(["route", policy, table, "--fee-weight", "0.5", "--out", routes, "--json"], rows),
-        "combine": timed(["combine", policy, routes, table, "--out", decisions, "--json"], rows),
+        "combine": timed(["combine", policy, routes, table, "--by-position", "--out", decisions, "--json"], rows),
         "evaluate": timed(["evaluate", policy, table, "--json"], rows),
     }
 

@@ -23,7 +23,7 @@ WITHOUT = {
         "tests/theory/test_bayes.py",
     ],
     "pandas": ["tests/aggregation", "tests/metrics", "tests/losses/test_deferral.py"],
-    "lightgbm": ["tests/learners/test_learners.py", "tests/metrics/test_frontier.py"],
+    "lightgbm": ["tests/structure/test_flow.py", "tests/metrics/test_frontier.py"],
     "matplotlib": ["tests/report/test_words.py", "tests/report/test_findings.py"],
     "tokenizers": ["tests/data"],
 }
@@ -57,14 +57,8 @@ def test_the_rest_of_the_suite_passes_without(library):
         ("torch", f"{FIT}; CompSum().fit(X, errors, panel=panel)"),
         ("torch", f"{FIT}; CompSum(network=lambda *sizes: sizes).fit(X, errors, panel=panel)"),
         ("torch", f"{FIT}; fit(log, learner='top-k')"),
-        (
-            "torch",
-            f"{FIT}; fit(log, learner='linear', cardinality='surrogate')",
-        ),
-        (
-            "pandas",
-            "from askwho.core import Panel, select_top_k; select_top_k([[1, 2]], 1, panel=Panel.two_stage(['a'])).to_frame()",
-        ),
+        ("torch", f"{FIT}; fit(log, learner='linear', cardinality='surrogate')"),
+        ("pandas", FRAME),
     ],
 )
 def test_what_needs_an_extra_says_how_to_install_it(library, code):

@@ -171,10 +171,10 @@ def test_a_base_of_texts_answers_as_before_it_was_written(classes):
     truth = np.array(["cat", "dog", "owl"])[rng.integers(0, classes, 120)]
     said = [f"the {word} of row {i}" if i % 5 else f"row {i}" for i, word in enumerate(truth)]
     base = base_of("words", truth, said)
-    answers, shares = base.say(X, said)
+    answers, shares = base.say(X[:120], said)
     assert (answers == truth).mean() > 0.9
     for read in copies(base):
-        again, thought = read.say(X, said)
+        again, thought = read.say(X[:120], said)
         np.testing.assert_array_equal(again, answers)
         np.testing.assert_allclose(thought, shares, atol=1e-6)
 

@@ -6,6 +6,9 @@ from onnx import helper
 OPSET, IR = helper.make_opsetid("", 18), 9
 """What our graphs are written in: the oldest onnxruntime that we install, 1.18, reads it."""
 
+# The runtime counts what is done with it, for its makers; nobody has asked our users.
+onnxruntime.disable_telemetry_events()
+
 
 class Graph:
     """A graph and the session that runs it, which many threads may use at once; copied and pickled as its bytes.
