@@ -1,7 +1,5 @@
 """Every learner on a small log, and learners of one's own."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestRegressor
@@ -216,9 +214,9 @@ def test_a_surrogate_is_told_from_a_learner():
     for learner in ("auto", "forest", Means()):
         check_learner(learner)
         assert surrogate_settings(learner) is None
-    if importlib.util.find_spec("torch") is not None:
-        check_learner("post-hoc")
-        check_learner(own)
+    pytest.importorskip("torch")
+    check_learner("post-hoc")
+    check_learner(own)
 
 
 @pytest.mark.parametrize(
