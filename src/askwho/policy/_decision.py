@@ -318,6 +318,8 @@ def _base_answers(given: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
     said = column(given, "base_answer")
     if is_null(said).any():
         raise InvalidInputError("`base_answer` must hold an answer of each row, got an empty one: route again.")
+    if said.dtype.kind == "O":
+        raise InvalidInputError("`base_answer` must hold single answers of one type, got something else: route again.")
     if classes is None or classes.dtype.kind != "M":
         return said
     try:
