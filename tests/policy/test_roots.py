@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from askwho import InvalidInputError, Target
+from askwho.policy import Past
 from tests import cases
 
 
@@ -90,3 +91,11 @@ def test_an_error_that_is_aimed_at_is_a_root(far):
     assert found.fee_weight > 0
     mean = np.sqrt(np.mean(policy.decide(queries, Target(max_error=1.2 * least)).expected_error ** 2))
     assert mean < 2 * alone.max()
+
+
+def test_a_feature_that_hardly_moves_divides_nothing():
+    X = np.zeros((50, 2), dtype=np.float32)
+    X[:, 0], X[0, 1] = np.arange(50), 1e-44
+    past = Past.of(X, np.zeros((50, 1)), random_state=0)
+    assert np.isfinite(past.features).all()
+    assert past.scale[1] > 0

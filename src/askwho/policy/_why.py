@@ -44,7 +44,9 @@ class Past:
         if len(rows) > _MOST_ROWS:
             rows = np.sort(np.random.default_rng(random_state).choice(len(X), _MOST_ROWS, replace=False))
         centre, scale = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
-        scale = np.where(scale > 0, scale, 1.0).astype(np.float32)
+        # In float32 already: a spread of rounding errors is nothing there, and must not be divided by.
+        scale = scale.astype(np.float32)
+        scale = np.where(scale > 0, scale, np.float32(1.0))
         return cls(
             ((X[rows] - centre) / scale).astype(np.float32),
             centre.astype(np.float32),
