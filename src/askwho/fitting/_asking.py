@@ -12,8 +12,15 @@ from askwho.replay import Replay, price_grid
 _PRICES = 14
 
 
-def learn_turns(replay: Replay, fold: Int[np.ndarray, " n"], *, random_state: int) -> InTurn:
-    """Return the rule, and what it got, paid and asked on rows that it had not seen."""
+def learn_turns(replay: Replay, real: Replay, fold: Int[np.ndarray, " n"], *, random_state: int) -> InTurn:
+    """Return the rule, and what it got, paid and asked on rows that it had not seen.
+
+    Args:
+        replay: rows of the log, out of fold, with an answer of everybody.
+        real: the same rows with the answers that are there.
+        fold: shape (n,).
+        random_state: the seed.
+    """
     beliefs, case, answers, truth = replay.believed()
     panel = replay.log.panel
     prices = price_grid(panel.fees, case.expected, _PRICES)
@@ -48,7 +55,9 @@ def learn_turns(replay: Replay, fold: Int[np.ndarray, " n"], *, random_state: in
     tried = np.sort(np.concatenate([prices, np.sqrt(prices[1:-1] * prices[2:])]))
     n = len(case)
     got, paid, sizes = np.empty((len(tried), n)), np.empty((len(tried), n)), np.empty((len(tried), n), dtype=np.intp)
+    anew = real.anew(random_state)
     # Two halves suffice: what is learned here has few parameters.
     for rows, held in each_fold(fold % 2):
-        got[:, held], paid[:, held], sizes[:, held] = replay.rows(held).taken(rule(rows), tried)
+        there = [each.rows(held) for each in anew]
+        got[:, held], paid[:, held], sizes[:, held] = real.rows(held).taken(rule(rows), tried, there)
     return InTurn(rule(np.arange(n)), replay.outcomes(tried, got, paid, sizes))

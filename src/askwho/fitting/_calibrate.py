@@ -22,5 +22,5 @@ def calibrate(policy: Policy, log: Log) -> Policy:
     if policy.turns is None:
         return replace(policy, tried=tried)
     prices = policy.turns.tried.prices
-    done = replay.outcomes(prices, *replay.taken(policy.turns.asking, prices))
+    done = replay.outcomes(prices, *replay.taken(policy.turns.asking, prices, replay.anew(0)))
     return replace(policy, tried=tried, turns=InTurn(policy.turns.asking, done))

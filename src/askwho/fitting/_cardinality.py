@@ -7,8 +7,8 @@ from askwho._parts import at_work
 from askwho._types import Order
 from askwho.core import each_fold, in_order
 from askwho.fitting._surrogate import SurrogateCardinality
-from askwho.policy import Cardinality, Curve, Outcomes
-from askwho.replay import Replay
+from askwho.policy import Cardinality, Curve, Outcomes, grouped
+from askwho.replay import Replay, at_size, corrected
 
 # Prices on the grid: neighbours differ by less than the rows can tell; the paper's networks are trained at fewer.
 _PRICES, _SURROGATE_PRICES = 31, 17
@@ -18,6 +18,7 @@ _TAUGHT = 4
 
 def learn_cardinality(
     replay: Replay,
+    real: Replay,
     fold: Int[np.ndarray, " n"],
     *,
     settings: SurrogateCardinality | None,
@@ -27,7 +28,8 @@ def learn_cardinality(
     """Return how many to ask, and what that did on rows that it had not seen, at each price.
 
     Args:
-        replay: rows of the log, out of fold.
+        replay: rows of the log, out of fold, with an answer of everybody.
+        real: the same rows with the answers that are there.
         fold: shape (n,).
         settings: of the paper's Algorithm 2; None for D_x(k), learned once for every price.
         width: the largest committee.
@@ -65,13 +67,19 @@ def learn_cardinality(
         return Cardinality(width, curve, networks)
 
     sizes = np.empty((len(prices), n), dtype=np.intp)
+    expected = np.empty((len(prices), n))
     for rows, held in each_fold(fold):
         part = learn(rows)
         sizes[:, held] = part.sizes_at(
             seen.X[held], seen.expected[held], [o[held] for o in orders], seen.fees[held], prices.tolist()
         )
-    done = [replay.outcome(o, e, size) for o, e, size in zip(orders, errors, sizes, strict=True)]
-    got, paid = (np.stack(each) for each in zip(*done, strict=True))
+        if real.chances is not None:
+            for p, order in enumerate(orders):
+                curve = part.curve.predict(seen.X[held], seen.expected[held], order[held])
+                expected[p, held] = at_size(curve, sizes[p, held])
+    got, paid = real.came(orders, sizes, errors if real.chances is None else None)
+    if real.chances is not None:
+        got = corrected(expected, got, real.weights(orders, sizes), grouped(real.log.groups))
     return at_work(learn(np.arange(n))), replay.outcomes(prices, got, paid, sizes)
 
 

@@ -19,7 +19,7 @@ from askwho.fitting._judge import learn_judge
 from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
 from askwho.learners import Trial, check_learner, own_base
 from askwho.policy import Combine, Combiner, Facts, Past, Policy, answers_of_all, check_rule
-from askwho.replay import Replay
+from askwho.replay import Replay, chances_of
 
 # What a fold must hold to teach anything.
 _ROWS_A_FOLD = 4
@@ -74,20 +74,25 @@ def fit(
     whole = log if trial is None else with_base(log, trial)
     width = _width(whole, max_k)
     classes = 0 if whole.answers is None or whole.task != "classification" else _different(whole.answers)
+    chances = chances_of(whole, X)
     judge, seen, trials, width = learn_judge(
-        whole, X, fold, learner=learner, width=width, n_classes=classes, random_state=seed, say=say
+        whole, X, fold, learner=learner, width=width, n_classes=classes, chances=chances, random_state=seed, say=say
     )
     if trial is not None:
         seen = replace(seen, said=trial.answers, shares=trial.shares)
     # Where an entity was not asked its expected error stands in: else it would be judged on other rows than others.
     errors = np.where(np.isnan(whole.errors), seen.expected, whole.errors).mean(axis=0)
     family = None if whole.answers is None else whole.answers.family
-    replay = Replay(whole, seen, Combiner(whole.task, None, classes, family))
-    replay = learn_beliefs(replay, fold, committee=committee, random_state=seed)
+    real = Replay(whole, seen, Combiner(whole.task, None, classes, family), chances=chances)
+    real = learn_beliefs(real, fold, committee=committee, random_state=seed)
+    # Committees are learned of where everybody answered: what is missing is imagined once.
+    rng = np.random.default_rng(seed)
+    replay = real if chances is None else real.imagined(rng)
     replay, committees = choose_committee(replay, committee=committee, width=width)
     replay = choose_overlap(replay, width=width)
     judge = replace(judge, overlap=replay.seen.judged.overlap)
-    how_many, tried = learn_cardinality(replay, fold, settings=settings, width=width, random_state=seed)
+    real = replace(real, seen=replay.seen, combiner=replay.combiner)
+    how_many, tried = learn_cardinality(replay, real, fold, settings=settings, width=width, random_state=seed)
     return Policy(
         columns=log.columns,
         panel=whole.panel,
@@ -98,7 +103,7 @@ def fit(
         cardinality=how_many,
         combiner=replay.combiner,
         tried=tried,
-        turns=None if replay.case is None else learn_turns(replay, fold, random_state=seed),
+        turns=None if replay.case is None else learn_turns(replay, real, fold, random_state=seed),
         past=Past.of(X, whole.errors, random_state=seed),
         facts=Facts(tuple(errors.tolist()), trials, committees, None if trial is None else trial.base.name),
     )

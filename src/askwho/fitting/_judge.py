@@ -11,7 +11,7 @@ from askwho._parts import at_work
 from askwho.core import each_fold
 from askwho.data import Log
 from askwho.learners import Scorer, candidates, cross_fit, fitted, learner_name, suited, surrogate_settings
-from askwho.policy import Calibration, Combiner, Coverage, Fees, Judge, Judgement, Seen
+from askwho.policy import Calibration, Chances, Combiner, Coverage, Fees, Judge, Judgement, Seen
 from askwho.replay import Replay
 
 Say = Callable[[str], None]
@@ -28,6 +28,7 @@ def learn_judge(
     learner: Any,  # noqa: ANN401 - a name, settings of a surrogate, or the user's own
     width: int,
     n_classes: int,
+    chances: Chances | None,
     random_state: int,
     say: Say,
 ) -> tuple[Judge, Seen, dict[str, float], int]:
@@ -40,6 +41,7 @@ def learn_judge(
         learner: as in `fit`.
         width: the largest committee.
         n_classes: how many different answers occur.
+        chances: with what probability those were asked who were.
         random_state: the seed.
         say: called with a line of text.
     """
@@ -52,7 +54,7 @@ def learn_judge(
         return Seen(X, judged, foreseen)
 
     def area(judged: Judgement, width: int) -> float:
-        return Replay(log, seen(judged), combiner).area(width)
+        return Replay(log, seen(judged), combiner, chances=chances).area(width)
 
     surrogate = surrogate_settings(learner)
     if surrogate is not None:

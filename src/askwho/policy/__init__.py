@@ -3,6 +3,7 @@
 from askwho.aggregation import Combine
 from askwho.beliefs import Asking, Beliefs, Case, in_turn
 from askwho.policy._calibration import Calibration
+from askwho.policy._chances import FEWEST_EFFECTIVE, Chances, effective
 from askwho.policy._combiner import POSTERIOR, Combiner, check_rule, rule_names
 from askwho.policy._coverage import Coverage
 from askwho.policy._curve import Cardinality, CardinalityNetworks, Curve
@@ -19,6 +20,7 @@ from askwho.policy._turns import InTurn
 from askwho.policy._why import Past, Reason, Why
 
 __all__ = [
+    "FEWEST_EFFECTIVE",
     "FEWEST_ROWS",
     "POSTERIOR",
     "SHARES",
@@ -28,6 +30,7 @@ __all__ = [
     "Cardinality",
     "CardinalityNetworks",
     "Case",
+    "Chances",
     "Combine",
     "Combiner",
     "Coverage",
@@ -50,6 +53,7 @@ __all__ = [
     "Why",
     "answers_of_all",
     "check_rule",
+    "effective",
     "grouped",
     "in_turn",
     "mean_error",

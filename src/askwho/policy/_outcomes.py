@@ -198,11 +198,20 @@ class Outcomes:
         return 1 if self.coins is None else _STEPS
 
 
-def mean_error(errors: Float[np.ndarray, " n"], task: Task) -> float:
-    """Return the mean of the errors that are known, in the unit that is shown: its root for regression."""
+def mean_error(
+    errors: Float[np.ndarray, " n"], task: Task, weights: Float[np.ndarray, " n"] | None = None
+) -> float:
+    """Return the mean of the errors that are known, in the unit that is shown: its root for regression.
+
+    Args:
+        errors: shape (n,), NaN where unknown.
+        task: what the truth is.
+        weights: shape (n,), what each row weighs; alike, unless said.
+    """
     known = ~np.isnan(errors)
-    mean = float(errors[known].mean()) if known.any() else float("nan")
-    return shown(mean, task)
+    if not known.any():
+        return float("nan")
+    return shown(float(np.average(errors[known], weights=None if weights is None else weights[known])), task)
 
 
 def shown(error: float, task: Task) -> float:

@@ -16,23 +16,30 @@ from askwho.data import Log
 from askwho.exceptions import InvalidInputError
 from askwho.metrics import Frontier, area, best_of_k, prefix_errors, stated_budgets
 from askwho.policy import (
+    FEWEST_EFFECTIVE,
     Asking,
     Beliefs,
     Cardinality,
     Case,
+    Chances,
     Combine,
     Combiner,
     Judgement,
     Outcomes,
     Policy,
     Seen,
+    effective,
     grouped,
     in_turn,
     mean_error,
 )
+from askwho.replay._imagined import imagined
+from askwho.replay._robust import corrected
 
 # Prices at which rankings are compared: the area under their hull moves little with more.
 _PRICES_TO_COMPARE = 9
+# Draws of imagined answers, whose mean is what is expected: a fifth draw takes a twentieth of their variance away.
+_DRAWS = 4
 # Budgets that the area is a mean over.
 _BUDGETS = 20
 
@@ -66,12 +73,14 @@ class Replay:
         seen: the queries; out of fold while a policy is fitted.
         combiner: how answers are combined.
         case: what was answered, as beliefs take it; None where there are none.
+        chances: with what probability those were asked who were; None where everybody was, about every query.
     """
 
     log: Log
     seen: Seen
     combiner: Combiner
     case: Case | None = None
+    chances: Chances | None = None
 
     @classmethod
     def of(cls, policy: Policy, log: Log, *, scores: ArrayLike | None = None) -> "Replay":
@@ -99,12 +108,38 @@ class Replay:
             raise InvalidInputError(f"`log` must be one of {policy.task}, as the policy's own was, got {log.task}.")
         if case is not None:
             case = replace(case, there=seen.judged.covered)
-        return cls(whole, seen, policy.combiner, case)
+        return cls(whole, seen, policy.combiner, case, chances_of(whole, seen.X))
 
     def rows(self, chosen: Int[np.ndarray, " m"]) -> "Replay":
         """Return some of the rows."""
         case = None if self.case is None else self.case.rows(chosen)
-        return Replay(self.log.rows(chosen), self.seen.rows(chosen), self.combiner, case)
+        chances = None if self.chances is None else self.chances.rows(chosen)
+        return Replay(self.log.rows(chosen), self.seen.rows(chosen), self.combiner, case, chances)
+
+    def anew(self, random_state: int) -> "list[Replay]":
+        """Return the rows with answers imagined anew, a few times over; nothing where there are no holes."""
+        if self.chances is None:
+            return []
+        return [self.imagined(np.random.default_rng([random_state, i]), anew=True) for i in range(_DRAWS)]
+
+    def imagined(self, rng: np.random.Generator, *, anew: bool = False) -> "Replay":
+        """Return the rows with an answer of everybody, those that are missing drawn from what is known; see `imagined`.
+
+        Args:
+            rng: where chance comes from.
+            anew: whether answers that are there are drawn as well.
+        """
+        log = imagined(self.log, self.seen.expected, rng, anew=anew)
+        case = None
+        if self.case is not None and log.answers is not None:
+            made = self.combiner.case(log.answers, self.seen, log.info)
+            assert made is not None  # noqa: S101 - there are beliefs where there was a case
+            case = replace(made, there=self.case.there)
+            if not anew and len(made.labels) and made.evidence.shape == self.case.evidence.shape:
+                # What was really said speaks out of fold, as it did before.
+                heard = self.asked[:, :, None]
+                case = replace(case, evidence=np.where(heard, self.case.evidence, made.evidence))
+        return Replay(log, self.seen, self.combiner, case)
 
     @property
     def asked(self) -> Bool[np.ndarray, "n a"]:
@@ -191,11 +226,19 @@ class Replay:
         for price in self.prices(_PRICES_TO_COMPARE) if self.seen.judged.scores is None else (0.0,):
             order = self.order(float(price), width)
             per_k, paid = self.errors(order, rule), self.paid(order)
+            weights = None if self.chances is None else self.chances.prefixes(order)
             for k in range(per_k.shape[1]):
                 scored = ~np.isnan(per_k[:, k])
+                if weights is not None:
+                    scored &= weights[:, k] > 0
+                    # A committee that hardly any row could score says nothing of a ranking.
+                    if effective(np.where(scored, weights[:, k], 0.0)) < min(FEWEST_EFFECTIVE, len(scored) / 2):
+                        continue
                 if scored.any():
-                    fees.append(float(paid[scored, k].mean()))
-                    errors.append(mean_error(per_k[:, k], self.log.task))
+                    fees.append(float(paid[:, k].mean()))
+                    errors.append(
+                        mean_error(per_k[scored, k], self.log.task, None if weights is None else weights[scored, k])
+                    )
         return area(Frontier.of(fees, errors), self.budgets)
 
     def prices(self, count: int) -> Float[np.ndarray, " p"]:
@@ -212,9 +255,42 @@ class Replay:
         """Return what asking k(x) at once gets, pays and asks at each price."""
         orders = self.orders(prices.tolist(), cardinality.width)
         sizes = cardinality.sizes_at(self.seen.X, self.seen.expected, orders, self.seen.fees, prices.tolist())
-        done = [self.outcome(order, self.errors(order), size) for order, size in zip(orders, sizes, strict=True)]
-        got, paid = (np.stack(each) for each in zip(*done, strict=True))
+        got, paid = self.came(orders, sizes)
+        if self.chances is not None:
+            expected = np.stack(
+                [
+                    at_size(cardinality.curve.predict(self.seen.X, self.seen.expected, order), size)
+                    for order, size in zip(orders, sizes, strict=True)
+                ]
+            )
+            got = corrected(expected, got, self.weights(orders, sizes), grouped(self.log.groups))
         return self.outcomes(prices, got, paid, sizes)
+
+    def came(
+        self,
+        orders: Sequence[Order],
+        sizes: Int[np.ndarray, "p n"],
+        errors: Sequence[Float[np.ndarray, "n K"]] | None = None,
+    ) -> tuple[Float[np.ndarray, "p n"], Float[np.ndarray, "p n"]]:
+        """Return what committees of these sizes got, NaN where a member was not asked, and what they would be paid.
+
+        Args:
+            orders: who is in them at each price.
+            sizes: shape (p, n).
+            errors: of committees of every size, where they are known already.
+        """
+        every = errors if errors is not None else (self.errors(order) for order in orders)
+        done = [self.outcome(order, each, size) for order, each, size in zip(orders, every, sizes, strict=True)]
+        got, paid = (np.stack(each) for each in zip(*done, strict=True))
+        return got, paid
+
+    def weights(self, orders: Sequence[Order], sizes: Int[np.ndarray, "p n"]) -> Float[np.ndarray, "p n"]:
+        """Return what each row weighs for its committee of these sizes, shape (p, n): 1 where everybody was asked."""
+        if self.chances is None:
+            return np.ones(sizes.shape)
+        return np.stack(
+            [self.chances.weights(members_of(order, size, self.asked.shape[1])) for order, size in zip(orders, sizes, strict=True)]
+        )
 
     def outcome(
         self, order: Order, errors: Float[np.ndarray, "n K"], sizes: Int[np.ndarray, " n"]
@@ -243,13 +319,29 @@ class Replay:
         # What would have been paid beyond an answer that the log does not have is not known either.
         return Taken(errors, np.where(turns.known, turns.paid(self.log.fees), np.nan), turns.order)
 
-    def taken(self, asking: Asking, prices: Float[np.ndarray, " p"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what asking in turn got, paid and asked at each price, each of shape (p, n)."""
+    def taken(
+        self, asking: Asking, prices: Float[np.ndarray, " p"], anew: "Sequence[Replay]" = ()
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what asking in turn got, paid and asked at each price, each of shape (p, n).
+
+        Args:
+            asking: the rule.
+            prices: λ, shape (p,).
+            anew: the same rows with answers imagined anew, several times over, where there are holes: what is expected
+                where the next answer is missing.
+        """
         done = [self.in_turn(asking, float(price)) for price in prices]
+        got, paid, sizes = (np.stack([getattr(each, name) for each in done]) for name in ("errors", "fees", "sizes"))
+        if self.chances is None:
+            return got, paid, sizes
+        count, groups = self.asked.shape[1], grouped(self.log.groups)
+        weights = np.stack([self.chances.weights(members_of(each.order, each.sizes, count)) for each in done])
+        each = [rows.taken(asking, prices) for rows in anew]
+        error, fee, size = (np.mean([draw[part] for draw in each], axis=0) for part in range(3))
         return (
-            np.stack([each.errors for each in done]),
-            np.stack([each.fees for each in done]),
-            np.stack([each.sizes for each in done]),
+            corrected(error, got, weights, groups),
+            np.maximum(corrected(fee, paid, weights, groups), 0.0),
+            np.rint(size).astype(np.intp),
         )
 
     def believed(self) -> tuple[Beliefs, Case, Answers, np.ndarray]:
@@ -257,6 +349,19 @@ class Replay:
         if self.combiner.beliefs is None or self.case is None or self.log.answers is None or self.log.truth is None:
             raise InvalidInputError("`log` must hold answers that are classes, and the policy beliefs, to ask in turn.")
         return self.combiner.beliefs, self.case, self.log.answers, self.log.truth
+
+
+def chances_of(log: Log, X: Float[np.ndarray, "n d"]) -> Chances | None:
+    """Return with what probability those were asked who were; None where everybody was."""
+    return Chances.learn(X, log.asked, log.groups, answers=log.answers, own=log.panel.own)
+
+
+def members_of(order: Int[np.ndarray, "n K"], sizes: Int[np.ndarray, " n"], count: int) -> Bool[np.ndarray, "n a"]:
+    """Return who is among the first of each query's order, shape (n, |A|); −1 is nobody."""
+    inside = (np.arange(order.shape[1]) < sizes[:, None]) & (order >= 0)
+    found = np.zeros((len(order), count + 1), dtype=bool)
+    np.put_along_axis(found, np.where(inside, order, count), values=True, axis=1)
+    return found[:, :count]
 
 
 def at_size(per_k: Shaped[np.ndarray, "n K"], sizes: Int[np.ndarray, " n"]) -> Shaped[np.ndarray, " n"]:

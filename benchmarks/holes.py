@@ -1,0 +1,206 @@
+"""Claim: on a log with holes a budget is kept, the error expected is the error that comes, and the gain mostly stays.
+
+Shared logs in which everybody answered: cells of the training rows are emptied, at random, by a feature, by another
+entity's answer, or down to three a row; the test rows are complete. `whole` is the log as it is.
+
+    python benchmarks/holes.py --data DATA [--logs face_emotion_apis,...] [--rows 1500] [--seeds 3] [--out FILE]
+"""
+
+import argparse
+import json
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from askwho import Target
+from askwho.core import Answers, Cell, folds
+from askwho.data import Log
+from askwho.exceptions import InvalidInputError
+from askwho.fitting import fit
+from askwho.policy import Policy
+from askwho.replay import Replay, at_size
+from askwho_studies.logs import load_log, log_names
+
+MODES = ("whole", "random 30%", "random 60%", "by a feature", "by an answer", "three a row")
+# Budgets as parts of what everybody together charges: where committees of one to several lie.
+PARTS = (0.05, 0.1, 0.2, 0.4)
+
+
+def main() -> None:
+    """Fit on thinned rows of every log, and judge on complete ones."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=os.environ.get("ASKWHO_DATA"), help="where logs/ lies")
+    parser.add_argument("--logs", help="some of the logs, separated by commas")
+    parser.add_argument("--modes", help="some of the modes, separated by commas")
+    parser.add_argument("--rows", type=int, default=1500, help="training rows at the most, and as many test rows again")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--learner", default="auto")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    names = given.logs.split(",") if given.logs else log_names(given.data)
+    modes = given.modes.split(",") if given.modes else MODES
+    found: list[dict[str, Any]] = []
+    for name in names:
+        log = load_log(given.data, name)
+        log = log.rows(np.flatnonzero(log.asked.all(axis=1)))
+        for seed in range(given.seeds):
+            fold = folds(log.groups, 2, random_state=seed)
+            rng = np.random.default_rng(seed)
+            train, test = (rng.permutation(np.flatnonzero(fold == part))[: given.rows] for part in (0, 1))
+            for mode in modes:
+                start = time.perf_counter()
+                thinned = thin(log.rows(np.sort(train)), mode, seed)
+                policy = fit(thinned, learner=given.learner, random_state=seed)
+                rows = judge(policy, log.rows(np.sort(test)))
+                took = time.perf_counter() - start
+                found += [{"log": name, "seed": seed, "mode": mode, **row} for row in rows]
+                print(f"{name} {seed} {mode}: {took:.1f} s", flush=True)
+    summary = summarise(found)
+    if given.out is not None:
+        given.out.write_text(json.dumps({"rows": found, "summary": summary}), encoding="utf-8")
+
+
+def thin(log: Log, mode: str, seed: int) -> Log:
+    """Return the log with some of its cells emptied."""
+    rng = np.random.default_rng(seed + 1000)
+    n, size = log.errors.shape
+    if mode == "whole":
+        return log
+    if mode.startswith("random"):
+        keep = rng.random((n, size)) >= float(mode.split()[1][:-1]) / 100
+    elif mode == "by a feature":
+        first = next(iter(log.known.values()))
+        first = first[:, 0] if first.ndim > 1 else first
+        rank = (
+            np.array([len(str(each)) for each in first]) if first.dtype.kind in "OU" else np.nan_to_num(first)
+        ).argsort().argsort() / n
+        keep = rng.random((n, size)) < np.where(rank < 0.5, 0.2, 0.6)[:, None]
+    elif mode == "by an answer":
+        said = log.errors[:, 0] if log.answers is None else log.answers.values[:, 0]
+        kinds, counts = np.unique(said, return_counts=True)
+        often = said == kinds[counts.argmax()] if len(kinds) < n // 2 else said > np.median(said)
+        keep = rng.random((n, size)) < np.where(often, 0.25, 0.75)[:, None]
+        keep[:, 0] = True
+    else:
+        keep = rng.random((n, size)).argsort(axis=1).argsort(axis=1) < 3
+    # Somebody answered every query that is in a log.
+    keep[np.arange(n), rng.integers(0, size, n)] |= ~keep.any(axis=1)
+    errors = np.where(keep, log.errors, np.nan)
+    info = np.where(keep, log.info, np.nan)
+    if log.answers is None:
+        return replace(log, errors=errors, info=info)
+    states = np.where(keep, log.answers.states, Cell.NOT_ASKED).astype(np.int8)
+    return replace(log, errors=errors, info=info, answers=Answers(log.answers.values, states))
+
+
+def judge(policy: Policy, test: Log) -> list[dict[str, Any]]:
+    """Return fee and error, expected and real, at each budget, at once and in turn."""
+    held = Replay.of(policy, test)
+    root = test.task == "regression"
+    total, rows = float(policy.panel.fees.sum()), []
+    best = int(np.array(policy.facts.entity_errors).argmin())
+    singles = np.sqrt(test.errors.mean(axis=0)) if root else test.errors.mean(axis=0)
+    outside = ~policy.panel.own
+    best = int(np.argmin(np.array(policy.facts.entity_errors)[outside]))
+    fee = float(policy.panel.fees[outside][best])
+    for turns in (False, True) if policy.turns is not None else (False,):
+        tried = policy.turns.tried if turns and policy.turns is not None else policy.tried
+        means = tried.means(test.task)
+        for part in (*PARTS, None):
+            budget = fee if part is None else part * total
+            try:
+                setting = policy.setting(Target(budget=budget), in_turn=turns)
+            except InvalidInputError:
+                continue
+            coins = held.seen.coins
+            rates = np.where(coins < setting.share, setting.other, setting.fee_weight)
+            errors, paid = np.empty(len(test)), np.empty(len(test))
+            for rate in np.unique(rates):
+                some = np.flatnonzero(rates == rate)
+                if turns and policy.turns is not None:
+                    taken = held.rows(some).in_turn(policy.turns.asking, float(rate))
+                    errors[some], paid[some] = taken.errors, taken.fees
+                else:
+                    made = policy.decide(held.seen.rows(some), Target(fee_weight=float(rate)))
+                    per_k = held.rows(some).errors(made.order)
+                    errors[some] = at_size(per_k, np.minimum(made.k, per_k.shape[1]))
+                    paid[some] = at_size(held.rows(some).paid(made.order), made.k)
+            place = _place(tried, setting)
+            mean = float(np.sqrt(errors.mean()) if root else errors.mean())
+            rows.append(
+                {
+                    "turns": turns,
+                    "budget": budget,
+                    "single": part is None,
+                    "fee": float(paid.mean()),
+                    "fee_error": float(paid.std() / np.sqrt(len(paid))),
+                    "error": mean,
+                    "expected": float(means[1][place]),
+                    "best_single": float(singles[best]),
+                    "unit": float(singles[best]) if root else 1.0,
+                    "error_error": float(errors.std() / np.sqrt(len(errors))),
+                }
+            )
+    return rows
+
+
+def _place(tried: Any, setting: Any) -> int:  # noqa: ANN401
+    """Which place of the path a setting is."""
+    for place in range(tried.places):
+        if tried.setting(place) == setting:
+            return place
+    raise AssertionError(setting)
+
+
+def summarise(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Print, by mode, the worst fee in parts of the budget, expected less real error, and how much gain is kept."""
+    summary: list[dict[str, Any]] = []
+    for turns in (False, True):
+        for mode in dict.fromkeys(row["mode"] for row in found):
+            cells: dict[tuple[str, float], list[dict[str, Any]]] = {}
+            for row in found:
+                if row["mode"] == mode and row["turns"] == turns:
+                    cells.setdefault((row["log"], round(row["budget"], 9)), []).append(row)
+            if not cells:
+                continue
+            over, off = {}, {}
+            for key, rows in cells.items():
+                fee = np.mean([row["fee"] for row in rows])
+                noise = np.sqrt(np.mean([row["fee_error"] ** 2 for row in rows]) / len(rows))
+                over[key] = (fee - 2 * noise) / rows[0]["budget"] if rows[0]["budget"] else 1.0
+                off[key] = np.mean([(row["expected"] - row["error"]) / row["unit"] for row in rows])
+            worst = max(over, key=lambda key: over[key])
+            gains = [
+                (row["best_single"] - row["error"]) / row["unit"]
+                for rows in cells.values()
+                for row in rows
+                if row["single"]
+            ]
+            far = max(off, key=lambda key: abs(off[key]))
+            line = {
+                "mode": mode,
+                "turns": turns,
+                "worst_over": float(over[worst]),
+                "at": worst,
+                "broken": sum(value > 1.02 for value in over.values()),
+                "cells": len(over),
+                "off": float(np.mean(list(off.values()))),
+                "off_abs": float(np.mean(np.abs(list(off.values())))),
+                "off_worst": (far, float(off[far])),
+                "gain": float(np.mean(gains)) if gains else None,
+            }
+            summary.append(line)
+            print(
+                f"{'turns' if turns else 'once '} {mode:14s} worst fee/budget {line['worst_over']:.3f} {worst} "
+                f"({line['broken']}/{line['cells']} above 1.02); expected − real {line['off']:+.4f}, "
+                f"|.| {line['off_abs']:.4f}, worst {line['off_worst'][1]:+.3f} {far}; gain {line['gain']:.4f}"
+            )
+    return summary
+
+
+if __name__ == "__main__":
+    main()
