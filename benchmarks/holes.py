@@ -180,6 +180,10 @@ def summarise(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 for row in rows
                 if row["single"]
             ]
+            for log in dict.fromkeys(key[0] for key in off):
+                mine = [off[key] for key in off if key[0] == log]
+                gain = [(r["best_single"] - r["error"]) / r["unit"] for key in cells for r in cells[key] if key[0] == log and r["single"]]
+                print(f"    {log}: expected − real {np.mean(mine):+.4f}, gain {np.mean(gain):+.4f}, fee {max(over[key] for key in over if key[0] == log):.3f}")
             far = max(off, key=lambda key: abs(off[key]))
             line = {
                 "mode": mode,

@@ -11,7 +11,7 @@ from askwho._parts import at_work
 from askwho.core import each_fold
 from askwho.data import Log
 from askwho.learners import Scorer, candidates, cross_fit, fitted, learner_name, suited, surrogate_settings
-from askwho.policy import Calibration, Chances, Combiner, Coverage, Fees, Judge, Judgement, Seen
+from askwho.policy import Calibration, Chances, Combiner, Coverage, Fees, Judge, Judgement, Seen, Shrinkage
 from askwho.replay import Replay
 
 Say = Callable[[str], None]
@@ -81,20 +81,23 @@ def learn_judge(
         judge = Judge(surrogate.name, at_work(policy(np.arange(len(X)))), calibration, weights, fees)
         return judge, seen(judged), trials, width
 
-    best: tuple[float, str, Judgement, Calibration, Any] | None = None
+    best: tuple[float, str, Judgement, Calibration, Shrinkage, Any] | None = None
+    weights_asked = None if chances is None else chances.cells
     trials: dict[str, float] = {}
     for candidate in candidates(learner):
         name = learner_name(candidate)
         make = suited(candidate, X, log.errors, fold, random_state=random_state)
         raw = cross_fit(make, X, log.errors, fold, random_state=random_state)
         calibration = Calibration.fit(raw, log.errors)
-        judged = Judgement(calibration.apply(raw), weights)
+        calibrated = calibration.apply(raw)
+        shrinkage = Shrinkage.fit(calibrated, log.errors, weights_asked)
+        judged = Judgement(shrinkage.apply(calibrated), weights)
         trials[name] = area(judged, width)
         say(f"learner {name}: area {trials[name]:.4f}")
         if best is None or trials[name] < best[0]:
-            best = (trials[name], name, judged, calibration, make)
+            best = (trials[name], name, judged, calibration, shrinkage, make)
     assert best is not None  # noqa: S101 - there is always a candidate
-    _, name, judged, calibration, make = best
+    _, name, judged, calibration, shrinkage, make = best
     learned = at_work(fitted(make, X, log.errors, random_state=random_state))
-    judge = Judge(name, learned, calibration, weights, fees, coverage)
+    judge = Judge(name, learned, calibration, weights, fees, coverage, shrinkage=shrinkage)
     return judge, seen(replace(judged, covered=covered)), trials, width

@@ -15,6 +15,7 @@ from askwho.policy._outcomes import Outcomes, Setting, grouped, mean_error, show
 from askwho.policy._overlap import SHARES, overlaps
 from askwho.policy._policy import FEWEST_ROWS, Policy
 from askwho.policy._seen import Judgement, Seen, answers_of_all
+from askwho.policy._shrinkage import Shrinkage
 from askwho.policy._target import Target
 from askwho.policy._turns import InTurn
 from askwho.policy._why import Past, Reason, Why
@@ -49,6 +50,7 @@ __all__ = [
     "Reason",
     "Seen",
     "Setting",
+    "Shrinkage",
     "Target",
     "Why",
     "answers_of_all",

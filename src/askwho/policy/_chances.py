@@ -122,6 +122,14 @@ class Chances:
         chance = self._chance(members)
         return np.where(seen, 1.0 / np.maximum(chance, 1e-12), 0.0) * (chance > 0)
 
+    @property
+    def cells(self) -> Float[np.ndarray, "n a"]:
+        """What each single answer weighs, shape (n, |A|): one by the probability that it was asked for; else 0."""
+        each = np.ones(self.asked.shape)
+        units = self.unit >= 0
+        each[:, units] = self.each[:, self.unit[units]]
+        return np.where(self.asked, 1.0 / each, 0.0)
+
     def prefixes(self, order: Int[np.ndarray, "n K"]) -> Float[np.ndarray, "n K"]:
         """Return what each row weighs for the committee of the first k, shape (n, K)."""
         found = np.empty(order.shape)

@@ -16,6 +16,7 @@ from askwho.policy._calibration import Calibration
 from askwho.policy._coverage import Coverage
 from askwho.policy._fees import Fees
 from askwho.policy._seen import Judgement
+from askwho.policy._shrinkage import Shrinkage
 
 
 @part("judge")
@@ -31,6 +32,7 @@ class Judge:
         fees: what everybody is expected to charge.
         coverage: who is asked about queries of which kind; None where everybody is known everywhere.
         overlap: shape (|A|, |A|), who repeats whom, where the ranking minds it; else None.
+        shrinkage: how much of expected errors is borne out; None for the paper's policy, which ranks by its scores.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Judge:
     fees: Fees
     coverage: Coverage | None = None
     overlap: Float[np.ndarray, "a a"] | None = None
+    shrinkage: Shrinkage | None = None
 
     # Asked once: for one query it would take as long as a graph does to look a protocol's methods up.
     @cached_property
@@ -59,6 +62,8 @@ class Judge:
             scores = learner.scores(X)[0]
             return Judgement(self.calibration.apply(-scores), self.error_weights, scores)
         expected = self.calibration.apply(check_said(learner.predict(X), (len(X), len(self.error_weights))))
+        if self.shrinkage is not None:
+            expected = self.shrinkage.apply(expected)
         covered = None if self.coverage is None else self.coverage.of(X)
         return Judgement(expected, self.error_weights, overlap=self.overlap, covered=covered)
 
@@ -68,7 +73,7 @@ class Judge:
         if self.overlap is not None:
             arrays["overlap"] = self.overlap
         return State(plain={"name": self.name}, arrays=arrays).hold(
-            learner=self.learner, calibration=self.calibration, fees=self.fees, coverage=self.coverage
+            learner=self.learner, calibration=self.calibration, fees=self.fees, coverage=self.coverage, shrinkage=self.shrinkage
         )
 
     @classmethod
@@ -80,8 +85,12 @@ class Judge:
             check.same_shape(array, name, weights.shape, "one for each entity")
         if coverage is not None:
             check.same_shape(coverage.usual, "coverage", weights.shape, "one for each entity")
+        shrinkage = state.read("shrinkage")
+        if shrinkage is not None:
+            check.same_shape(shrinkage.own, "shrinkage", weights.shape, "one for each entity")
         learner = state.need("learner")
-        return cls(str(state.plain["name"]), learner, calibration, weights, fees, coverage, *overlap)
+        repeats = overlap[0] if overlap else None
+        return cls(str(state.plain["name"]), learner, calibration, weights, fees, coverage, repeats, shrinkage)
 
 
 def check_said(expected: FloatTable, shape: tuple[int, int]) -> FloatTable:

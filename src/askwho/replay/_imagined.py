@@ -25,6 +25,8 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _SHARED = np.linspace(0.0, 0.9, 10)
 # A correlation over fewer common rows has a standard error above 0.14: the mean of the others stands in.
 _FEWEST_ROWS = 50
+# No query is taken to be easier than this part of an entity's mean.
+_LEAST_PART = 0.05
 # Classes beyond this are free answers, of which each is wrong in its own way.
 _MOST_CLASSES = 64
 # Rows are solved together, so many at a time: their matrices fit into a few megabytes.
@@ -180,8 +182,10 @@ def _numbers(log: Log, expected: np.ndarray, keep: np.ndarray, rng: np.random.Ge
     assert log.answers is not None  # noqa: S101 - there are answers to be drawn
     assert log.truth is not None  # noqa: S101 - likewise
     spoke = log.answers.states == Cell.ANSWERED
-    scale = np.sqrt(np.maximum(expected, 1e-12))
     values = log.answers.values.astype(np.float64)
+    usual = np.where(log.asked, log.errors, 0.0).sum(axis=0) / np.maximum(log.asked.sum(axis=0), 1)
+    # An expected error of nothing is a line that went too far down, and no scale.
+    scale = np.sqrt(np.maximum(np.maximum(expected, _LEAST_PART * usual), 1e-12))
     beyond = np.where(spoke, (values - log.truth[:, None]) / scale, 0.0)
     moments = _moments(beyond, spoke)
     root = np.linalg.cholesky(moments + 1e-6 * np.eye(len(moments)))

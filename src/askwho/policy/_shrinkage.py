@@ -1,0 +1,144 @@
+"""Expected errors drawn to what the entity errs in the mean, and that to the panel's: as far as their variances say."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from askwho._parts import State, part
+
+
+@part("shrinkage")
+@dataclass(frozen=True, eq=False)
+class Shrinkage:
+    """Empirical Bayes (Efron and Morris 1973) for errors by query.
+
+    What a learner says of an entity on a query is taken apart: the entity's mean, how much harder than others the query
+    is for everybody, and how much harder it is for this entity than for the others. Each part is kept as far as errors
+    out of fold bear it out. Where a learner only ever followed noise nothing is left but the means: the same ranking
+    for every query. Nothing is ever stretched.
+
+    Args:
+        centre: shape (|A|,), the mean of what was said of each entity.
+        level: shape (|A|,), what it errs in the mean, drawn to the panel's.
+        shared: how much is kept of what is said of everybody alike.
+        own: shape (|A|,), how much of what is said of the entity alone.
+    """
+
+    centre: Float[np.ndarray, " a"]
+    level: Float[np.ndarray, " a"]
+    shared: float
+    own: Float[np.ndarray, " a"]
+
+    @classmethod
+    def fit(
+        cls,
+        expected: Float[np.ndarray, "n a"],
+        errors: Float[np.ndarray, "n a"],
+        weights: Float[np.ndarray, "n a"] | None = None,
+    ) -> "Shrinkage":
+        """Return what errors bear out of what was expected of them out of fold.
+
+        Args:
+            expected: shape (n, |A|), out of fold.
+            errors: shape (n, |A|), NaN where an entity was not asked.
+            weights: shape (n, |A|), what each cell weighs, where asking went by more than the features.
+        """
+        known = ~np.isnan(errors)
+        share = np.where(known, 1.0 if weights is None else weights, 0.0)
+        count = np.maximum(share.sum(axis=0), 1e-12)
+        centre = (share * expected).sum(axis=0) / count
+        gap = np.where(known, errors - expected, 0.0)
+        mean = centre + (share * gap).sum(axis=0) / count
+        beyond = np.where(known, errors - mean, 0.0)
+        # Entities that answered the same queries differ by less than chance over queries would have it.
+        noise = np.square(share * (beyond - _row_effects(beyond, known))).sum(axis=0) / np.square(count)
+        asked = known.sum(axis=0)
+        some = np.maximum(asked, 1)
+        # A mean of ten answers that were all right has no variance of its own: the panel's stands in for part of it.
+        usual = np.square(beyond).sum() / max(1, known.sum())
+        noise = noise * asked / (asked + 1.0) + usual / some / (asked + 1.0)
+        level = _drawn(mean, noise, asked > 0)
+        said = expected - centre
+        alike = said.mean(axis=1, keepdims=True)
+        alone = said - alike
+        shared, doubt = _slope(np.broadcast_to(alike, said.shape), beyond, share, known)
+        left = beyond - np.where(known, shared * alike, 0.0)
+        slopes, variances = np.zeros(len(centre)), np.full(len(centre), np.inf)
+        for j in range(len(centre)):
+            slopes[j], variances[j] = _slope(alone[:, j], left[:, j], share[:, j], known[:, j])
+        whole, variance = _slope(alone, left, share, known)
+        pooled = _kept(whole, variance)
+        spread = np.isfinite(variances)
+        own = np.full(len(centre), pooled)
+        if spread.any():
+            between = max(0.0, float((np.square(slopes - whole) - variances)[spread].mean()))
+            trust = between / (between + variances[spread]) if between > 0 else np.zeros(int(spread.sum()))
+            own[spread] = pooled + trust * (slopes[spread] - pooled)
+        return cls(centre, level, float(np.clip(_kept(shared, doubt), 0.0, 1.0)), np.clip(own, 0.0, 1.0))
+
+    def apply(self, expected: Float[np.ndarray, "n a"]) -> Float[np.ndarray, "n a"]:
+        """Return what is left of expected errors, at least 0, shape (n, |A|)."""
+        said = expected - self.centre
+        alike = said.mean(axis=1, keepdims=True)
+        return np.maximum(self.level + self.shared * alike + self.own * (said - alike), 0.0)
+
+    def to_state(self) -> State:
+        """Return the shrinkage as arrays."""
+        arrays = {"centre": self.centre, "level": self.level, "own": self.own, "shared": np.array([self.shared])}
+        return State(arrays=arrays)
+
+    @classmethod
+    def from_state(cls, state: State) -> "Shrinkage":
+        """Return the shrinkage that `to_state` wrote."""
+        centre, level, own, shared = state.pick(centre="a", level="a", own="a", shared="1")
+        return cls(centre, level, float(shared[0]), own)
+
+
+def _row_effects(beyond: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """How much harder each query was for everybody: its mean, drawn to nothing by the correlation within rows."""
+    count, total = known.sum(axis=1), beyond.sum(axis=1)
+    pairs = float((count * (count - 1)).sum())
+    variance = float(np.square(beyond).sum()) / max(1, int(known.sum()))
+    if pairs == 0 or variance == 0:
+        return np.zeros((len(beyond), 1))
+    together = float((np.square(total) - np.square(beyond).sum(axis=1)).sum()) / pairs / variance
+    within = float(np.clip(together, 0.0, 1.0))
+    return (within * total / (1.0 + within * (np.maximum(count, 1) - 1)))[:, None]
+
+
+def _slope(said: np.ndarray, came: np.ndarray, share: np.ndarray, known: np.ndarray) -> tuple[float, float]:
+    """How much came of what was said, by weighted least squares through the origin, and its variance (White 1980)."""
+    square = float((share * np.square(said))[known].sum())
+    if square <= 1e-12:
+        return 0.0, float("inf")
+    slope = float((share * said * came)[known].sum()) / square
+    rest = share * said * (came - slope * said)
+    # Cells of one row go together.
+    total = np.where(known, rest, 0.0)
+    total = total.sum(axis=1) if total.ndim > 1 else total
+    return slope, float(np.square(total).sum()) / square**2
+
+
+def _kept(slope: float, variance: float) -> float:
+    """What is left of a slope that is itself uncertain (James and Stein 1961, positive part)."""
+    if not np.isfinite(variance) or slope <= 0:
+        return 0.0
+    return slope * max(0.0, 1.0 - variance / slope**2)
+
+
+def _drawn(means: np.ndarray, noise: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Means drawn to their own mean: by the share of their spread that is chance (DerSimonian and Laird 1986)."""
+    if not known.any():
+        return means
+    some, variance = means[known], np.maximum(noise[known], 1e-12)
+    weight = 1.0 / variance
+    centre = float((weight * some).sum() / weight.sum())
+    excess = float((weight * np.square(some - centre)).sum()) - (len(some) - 1)
+    scale = float(weight.sum() - np.square(weight).sum() / weight.sum())
+    between = max(0.0, excess / scale) if scale > 0 else 0.0
+    weight = 1.0 / (variance + between)
+    centre = float((weight * some).sum() / weight.sum())
+    drawn = np.full(len(means), centre)
+    drawn[known] = centre + between / (between + variance) * (some - centre)
+    return drawn
