@@ -181,9 +181,14 @@ def summarise(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 if row["single"]
             ]
             for log in dict.fromkeys(key[0] for key in off):
-                mine = [off[key] for key in off if key[0] == log]
-                gain = [(r["best_single"] - r["error"]) / r["unit"] for key in cells for r in cells[key] if key[0] == log and r["single"]]
-                print(f"    {log}: expected − real {np.mean(mine):+.4f}, gain {np.mean(gain):+.4f}, fee {max(over[key] for key in over if key[0] == log):.3f}")
+                mine = {key: rows for key, rows in cells.items() if key[0] == log}
+                gain = [
+                    (r["best_single"] - r["error"]) / r["unit"] for rows in mine.values() for r in rows if r["single"]
+                ]
+                print(
+                    f"    {log}: expected − real {np.mean([off[key] for key in mine]):+.4f}, "
+                    f"gain {np.mean(gain):+.4f}, fee {max(over[key] for key in mine):.3f}"
+                )
             far = max(off, key=lambda key: abs(off[key]))
             line = {
                 "mode": mode,

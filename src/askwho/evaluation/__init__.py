@@ -2,7 +2,7 @@
 
 from askwho.evaluation._evaluate import evaluate, figures_of, headline
 from askwho.evaluation._points import Point, Resamples, hulls, interval, table_of
-from askwho.evaluation._settings import adaptive_points, fixed_points, sequential_points, single_point
+from askwho.evaluation._settings import adaptive_points, fixed_points, point_of, sequential_points, single_point
 from askwho.metrics import Frontier
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "headline",
     "hulls",
     "interval",
+    "point_of",
     "sequential_points",
     "single_point",
     "table_of",

@@ -9,12 +9,21 @@ from numpy.typing import ArrayLike
 from askwho import _validation as check
 from askwho.data import Log
 from askwho.evaluation import _settings as settings
-from askwho.evaluation._points import Resamples, Tally, hulls, interval, ratio
+from askwho.evaluation._points import Resamples, Tally, error_interval, hulls, interval, ratio
 from askwho.exceptions import InvalidInputError
 from askwho.metrics import Frontier
 from askwho.policy import Policy
 from askwho.replay import Replay, checked_scores
 
+# What the frontier says beside the best single entity.
+_SAVED = (
+    "fee_to_match_best_single",
+    "fee_saved",
+    "error_at_best_single_fee",
+    "error_saved",
+    "best_error",
+    "best_error_fee",
+)
 # So many rows are judged at a time: memory does not grow with the log.
 _ROWS = 1 << 14
 
@@ -40,8 +49,9 @@ def evaluate(
         progress: called with the number of rows judged so far.
 
     Returns:
-        `task`, `n`, `entities`, `baselines`, `fixed_k`, `adaptive`, `sequential`, `headline`, `scored_share`. `error`
-        is what a deployed committee gets (RMSE for regression); what needs the truth is named `needs_truth_*`.
+        `task`, `n`, `entities`, `baselines`, `fixed_k`, `adaptive`, `sequential`, `headline`, `effective_rows`. `error`
+        is what a deployed committee gets (RMSE for regression), None where fewer than 30 effective rows stand behind
+        it; what needs the truth is named `needs_truth_*`.
     """
     check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     ranks = None if scores is None else checked_scores(scores, policy, len(log) if isinstance(log, Log) else None)
@@ -71,7 +81,7 @@ def _pieces(log: Log) -> Iterator[Log]:
 
 def _figures(policy: Policy, found: dict[str, list[Tally]], n: int) -> dict[str, Any]:
     names, fees, errors = policy.panel.names, policy.judge.fees.usual, np.array(policy.facts.entity_errors)
-    outside = np.flatnonzero([not entity.own for entity in policy.panel.entities])
+    outside = np.flatnonzero(~policy.panel.own)
     best = int(outside[errors[outside].argmin()])
     cheapest = int(outside[np.lexsort((errors[outside], fees[outside]))[0]])
     singles = found["single"]
@@ -79,10 +89,7 @@ def _figures(policy: Policy, found: dict[str, list[Tally]], n: int) -> dict[str,
     return {
         "task": singles[0].task,
         "n": n,
-        "entities": [
-            {"name": name, "fee": float(fees[j]), **_both("error", singles[j].shown(singles[j].loss))}
-            for j, name in enumerate(names)
-        ],
+        "entities": [{"name": name, "fee": float(fees[j]), **_error_of(singles[j])} for j, name in enumerate(names)],
         "baselines": {
             "best_single": {"name": names[best], **figures_of(singles[best])},
             "cheapest": {"name": names[cheapest], **figures_of(singles[cheapest])},
@@ -92,21 +99,30 @@ def _figures(policy: Policy, found: dict[str, list[Tally]], n: int) -> dict[str,
         },
         **{name: [figures_of(tally) for tally in found[name]] for name in ("fixed_k", "adaptive", "sequential")},
         "headline": headline(policies, singles[best]),
-        "scored_share": {
-            name: float(np.mean([t.scored[0] for t in found[name]])) / n if found[name] else None
+        "effective_rows": {
+            name: min((t.effective for t in found[name]), default=None)
             for name in ("fixed_k", "adaptive", "sequential")
         },
     }
 
 
 def headline(tallies: Sequence[Tally], single: Tally) -> dict[str, Any]:
-    """Return what the frontier of some settings saves against one entity, each figure with its interval."""
+    """Return what the frontier of some settings saves against one entity, each figure with its interval.
+
+    Settings whose errors stand on too few rows take no part; where nothing is left, or too little of the one entity,
+    nothing is told.
+    """
+    tallies = [tally for tally in tallies if tally.told]
+    if not tallies or not single.told:
+        names = ("best_single_error", "best_single_fee", *_SAVED)
+        return {key: value for name in names for key, value in ((name, None), (f"{name}_interval", [None, None]))}
     frontiers = hulls(tallies)
     loss, fee, shown = single.loss, single.fee, single.shown
     match = _each(frontiers, lambda f, b: f.fee_for(loss[b]))
     at_fee = _each(frontiers, lambda f, b: f.error_at(max(fee[b], f.fees[0])))
     return {
-        **_both("best_single_error", shown(loss)),
+        "best_single_error": float(shown(loss)[0]),
+        "best_single_error_interval": _plain(error_interval(single)),
         **_both("best_single_fee", fee),
         **_both("fee_to_match_best_single", match),
         **_both("fee_saved", 1 - ratio(match, fee)),
@@ -131,9 +147,17 @@ def figures_of(tally: Tally) -> dict[str, Any]:
     return {
         **tally.labels,
         **told,
-        **_both("error", tally.shown(tally.loss)),
+        **_error_of(tally),
         **_both("mean_fee", tally.fee),
     }
+
+
+def _error_of(tally: Tally) -> dict[str, Any]:
+    """An error with its interval and how many rows stand behind it; None where these are too few."""
+    told: dict[str, Any] = {"error": None, "error_interval": [None, None], "effective_rows": tally.effective}
+    if tally.told:
+        told["error"], told["error_interval"] = float(tally.shown(tally.loss)[0]), _plain(error_interval(tally))
+    return told
 
 
 def _both(name: str, values: np.ndarray) -> dict[str, Any]:

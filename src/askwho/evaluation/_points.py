@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float, Shaped, UInt64
+from jaxtyping import Float, Int, Shaped, UInt64
+from scipy.special import betaincinv, stdtrit
 
 from askwho._splitmix import mixed, step, uniform
 from askwho._types import Task
 from askwho.data import fingerprints
 from askwho.metrics import Frontier
+from askwho.policy import FEWEST_EFFECTIVE
 
 # A group occurs so often or more in a resample with these probabilities, as Poisson's law of mean 1 has it.
 _OFTEN = 1 - np.cumsum(np.exp(-1.0) / np.cumprod([1.0, *range(1, 15)]))
@@ -21,56 +23,88 @@ class Point:
 
     Args:
         errors: shape (n,), zero-one or squared; NaN where the decision cannot be scored.
-        fees: shape (n,), what was paid.
+        fees: shape (n,), what was paid; NaN where that is not known either.
         labels: what to call it: fee weight, k, and the like.
         means: what else is told of it in the mean, each of shape (n,), by name; NaN where a row does not count.
+        weights: shape (n,), what each row that can be scored weighs; None where all weigh the same.
+        expected: shape (n,), what the decision was expected to get; 0 everywhere, unless said.
+        foreseen: shape (n,), what it was expected to pay, where `fees` are not known everywhere.
     """
 
     errors: Float[np.ndarray, " n"]
     fees: Float[np.ndarray, " n"]
     labels: Mapping[str, float] = field(default_factory=dict[str, float])
     means: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict[str, np.ndarray])
+    weights: Float[np.ndarray, " n"] | None = None
+    expected: Float[np.ndarray, " n"] | None = None
+    foreseen: Float[np.ndarray, " n"] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
     """One setting over any number of rows: the sums that its means are made of. Those of two batches add up.
 
+    A mean is doubly robust (Robins, Rotnitzky and Zhao 1994): what was expected of every row, and the weighed mean of
+    what came beyond it, over the rows that can be scored. Where everybody was asked it is the plain mean.
+
     Args:
         task: regression takes the root of mean squared errors.
-        losses: shape (draws + 1,), sum of errors in the sample and in each resample, over scorable rows.
-        scored: shape (draws + 1,), how many rows can be scored.
-        fees: shape (draws + 1,), what was paid on those: else a setting could look cheap by rows nobody can judge.
+        rows: shape (draws + 1,), how many rows there are in the sample and in each resample.
+        scored: shape (draws + 1,), what those weigh that can be scored.
+        expected: shape (draws + 1,), sum of expected errors over all rows.
+        losses: shape (draws + 1,), weighed sum of errors beyond that.
+        fees: shape (draws + 1,), sum of fees, or of those foreseen.
+        charged: shape (draws + 1,), weighed sum of fees beyond those foreseen.
+        squares: sum of squared weights, of groups.
         labels: what to call it.
         means: sum and count of what else is told of it, by name.
     """
 
     task: Task
-    losses: Float[np.ndarray, " b"]
+    rows: Float[np.ndarray, " b"]
     scored: Float[np.ndarray, " b"]
+    expected: Float[np.ndarray, " b"]
+    losses: Float[np.ndarray, " b"]
     fees: Float[np.ndarray, " b"]
+    charged: Float[np.ndarray, " b"]
+    squares: float
     labels: Mapping[str, float]
     means: Mapping[str, tuple[float, int]]
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(
             self.task,
-            self.losses + other.losses,
+            self.rows + other.rows,
             self.scored + other.scored,
+            self.expected + other.expected,
+            self.losses + other.losses,
             self.fees + other.fees,
+            self.charged + other.charged,
+            self.squares + other.squares,
             self.labels,
             {name: (total + other.means[name][0], n + other.means[name][1]) for name, (total, n) in self.means.items()},
         )
 
     @property
+    def effective(self) -> float:
+        """How many rows, or groups, of equal weight would say as much (Kish 1965)."""
+        return float(self.scored[0]) ** 2 / self.squares if self.squares > 0 else 0.0
+
+    @property
+    def told(self) -> bool:
+        """Whether enough rows stand behind an error for it to be told."""
+        return self.effective >= FEWEST_EFFECTIVE - 1e-9
+
+    @property
     def loss(self) -> Float[np.ndarray, " b"]:
         """Mean errors, shape (draws + 1,); NaN where no row can be scored."""
-        return ratio(self.losses, self.scored)
+        return np.maximum(ratio(self.expected, self.rows) + ratio(self.losses, self.scored), 0.0)
 
     @property
     def fee(self) -> Float[np.ndarray, " b"]:
         """Mean fees, shape (draws + 1,)."""
-        return ratio(self.fees, self.scored)
+        beyond = np.where(self.charged == 0, 0.0, ratio(self.charged, self.scored))
+        return np.maximum(ratio(self.fees, self.rows) + beyond, 0.0)
 
     def shown(self, loss: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Return a mean loss as it is shown, of the same shape: its root for regression."""
@@ -84,10 +118,12 @@ class Resamples:
     Args:
         weights: shape (draws + 1, n); the first row is the sample itself.
         task: regression takes the root of mean squared errors.
+        group: shape (n,), the number of each row's group.
     """
 
     weights: Float[np.ndarray, "b n"]
     task: Task
+    group: Int[np.ndarray, " n"]
 
     @classmethod
     def of(
@@ -103,30 +139,45 @@ class Resamples:
         for draw in range(1, draws + 1):
             drawn = uniform(mixed(step(key, draw)))
             weights[draw] = len(_OFTEN) - np.searchsorted(_OFTEN[::-1], drawn, side="right")
-        return cls(weights, task)
+        return cls(weights, task, np.unique(groups, return_inverse=True)[1].reshape(-1))
 
     def tally(self, points: Sequence[Point]) -> list[Tally]:
         """Return the sums of each setting."""
-        errors, fees = table_of(points)
-        scored = ~np.isnan(errors)
-        losses = self.weights @ np.where(scored, errors, 0.0)
-        paid, count = self.weights @ np.where(scored, fees, 0.0), self.weights @ scored
-        return [
-            Tally(
-                self.task,
-                losses[:, s],
-                count[:, s],
-                paid[:, s],
-                point.labels,
-                {name: (float(np.nansum(v)), int((~np.isnan(v)).sum())) for name, v in point.means.items()},
+        found: list[Tally] = []
+        rows = self.weights.sum(axis=1)
+        for point in points:
+            known = ~np.isnan(point.errors)
+            share = np.where(known, 1.0 if point.weights is None else point.weights, 0.0)
+            expected = np.zeros(len(known)) if point.expected is None else point.expected
+            paid = np.where(np.isnan(point.fees), 0.0, point.fees)
+            foreseen = paid if point.foreseen is None else point.foreseen
+            scored, hoped, losses, fees, charged = (
+                self.weights
+                @ np.column_stack(
+                    [
+                        share,
+                        expected,
+                        share * np.where(known, point.errors - expected, 0.0),
+                        foreseen,
+                        share * np.where(known, paid - foreseen, 0.0),
+                    ]
+                )
+            ).T
+            found.append(
+                Tally(
+                    self.task,
+                    rows,
+                    scored,
+                    hoped,
+                    losses,
+                    fees,
+                    charged,
+                    float(np.square(np.bincount(self.group, share)).sum()),
+                    point.labels,
+                    {name: (float(np.nansum(v)), int((~np.isnan(v)).sum())) for name, v in point.means.items()},
+                )
             )
-            for s, point in enumerate(points)
-        ]
-
-    def error(self, errors: Float[np.ndarray, "n s"]) -> Float[np.ndarray, "b s"]:
-        """Return the error of each setting in each resample, shape (draws + 1, settings), over scorable rows."""
-        scored = ~np.isnan(errors)
-        return self.shown(ratio(self.weights @ np.where(scored, errors, 0.0), self.weights @ scored))
+        return found
 
     def shown(self, loss: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Return a mean loss as it is shown, of the same shape: its root for regression."""
@@ -155,6 +206,25 @@ def interval(values: np.ndarray) -> list[float]:
     """Return the middle 95% of resamples, NaN left out: the percentile interval (Efron and Tibshirani 1993)."""
     known = values[~np.isnan(values)]
     return [float(q) for q in np.quantile(known, [0.025, 0.975])] if known.size else [float("nan")] * 2
+
+
+def error_interval(tally: Tally) -> list[float]:
+    """Return the interval of an error, as it is shown.
+
+    Of shares: Clopper and Pearson's, for as many rows as the spread of the resamples says there are (Korn and Graubard
+    1998): it covers where errors are rare, and where none was seen. Of numbers: the middle of the resamples.
+    """
+    loss, effective = tally.loss, tally.effective
+    share, variance = float(loss[0]), float(np.nanvar(loss[1:]))
+    if tally.task == "regression" or not 0.0 <= share <= 1.0 or effective <= 1.0:
+        return interval(tally.shown(loss)[1:])
+    n = min(share * (1.0 - share) / variance, float(tally.rows[0])) if variance > 0 else effective
+    # Few groups know their own variance badly: as Student's t is wider than the normal.
+    n *= (1.96 / float(stdtrit(effective - 1.0, 0.975))) ** 2
+    wrong = share * n
+    low = float(betaincinv(wrong, n - wrong + 1.0, 0.025)) if wrong > 0 else 0.0
+    high = float(betaincinv(wrong + 1.0, n - wrong, 0.975)) if wrong < n else 1.0
+    return [low, high]
 
 
 def _shown(loss: np.ndarray, task: Task) -> np.ndarray:

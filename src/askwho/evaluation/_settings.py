@@ -1,10 +1,12 @@
 """The settings that are compared: the policy at its prices and every k, and the plain baselines, as points."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from askwho.evaluation._points import Point
 from askwho.policy import Policy
-from askwho.replay import Replay, at_size
+from askwho.replay import Replay, at_size, members_of
 
 # Draws of random committees: their mean is taken, and more of them move it by less than an interval tells.
 _REPEATS = 10
@@ -23,14 +25,14 @@ def every_point(policy: Policy, held: Replay, *, random_state: int, in_turn: boo
     }
 
 
-def adaptive_points(policy: Policy, held: Replay) -> list[Point]:
-    """The policy with k(x), at each of its stored prices."""
-    prices: list[float] = policy.tried.prices.tolist()
-    orders = held.orders(prices, policy.cardinality.width)
+def adaptive_points(policy: Policy, held: Replay, prices: np.ndarray | None = None) -> list[Point]:
+    """The policy with k(x), at each of its stored prices, or of others."""
+    rates: list[float] = (policy.tried.prices if prices is None else prices).tolist()
+    orders = held.orders(rates, policy.cardinality.width)
     seen = held.seen
-    sizes = policy.cardinality.sizes_at(seen.X, seen.expected, orders, seen.fees, prices)
-    each = zip(orders, sizes, prices, strict=True)
-    return [_at(held, order, size, {"fee_weight": price}) for order, size, price in each]
+    sizes = policy.cardinality.sizes_at(seen.X, seen.expected, orders, seen.fees, rates)
+    each = zip(orders, sizes, rates, strict=True)
+    return [point_of(policy, held, order, size, {"fee_weight": price}) for order, size, price in each]
 
 
 def sequential_points(policy: Policy, held: Replay) -> list[Point]:
@@ -38,12 +40,19 @@ def sequential_points(policy: Policy, held: Replay) -> list[Point]:
     if policy.turns is None or held.log.answers is None:
         return []
     expert, points = held.log.panel.is_kind("expert"), []
-    for price in policy.turns.tried.prices:
+    prices = policy.turns.tried.prices
+    # Where the next answer is missing, what asking at once at the same price would get and pay is expected.
+    beside = [None] * len(prices) if held.chances is None else adaptive_points(policy, held, prices)
+    for price, like in zip(prices, beside, strict=True):
         taken = held.in_turn(policy.turns.asking, float(price))
         outside = ((taken.order >= 0) & expert[np.maximum(taken.order, 0)]).sum(axis=1)
         means = {"mean_k": np.maximum(taken.sizes, 1), "mean_asked": outside}
         known = {name: np.where(np.isnan(taken.errors), np.nan, values) for name, values in means.items()}
-        points.append(Point(taken.errors, np.nan_to_num(taken.fees), {"fee_weight": float(price)}, known))
+        point = Point(taken.errors, taken.fees, {"fee_weight": float(price)}, known)
+        if like is not None and held.chances is not None:
+            weights = held.chances.weights(members_of(taken.order, taken.sizes, len(expert)))
+            point = replace(point, weights=weights, expected=like.expected, foreseen=like.fees)
+        points.append(point)
     return points
 
 
@@ -56,19 +65,29 @@ def fixed_points(policy: Policy, held: Replay) -> list[Point]:
         order = held.order(float(price), policy.cardinality.width)
         per_k, paid, asked = held.errors(order), held.paid(order), held.outside(order)
         best = held.best_of(order)
+        weights, curve = _robust(policy, held, order)
         for k in range(per_k.shape[1]):
             means = {
                 "mean_k": np.full(len(order), k + 1.0),
                 "mean_asked": asked[:, k].astype(np.float64),
                 "needs_truth_best_of_k": best[:, k],
             }
-            points.append(Point(per_k[:, k], paid[:, k], {"k": k + 1, "fee_weight": float(price)}, means))
+            labels = {"k": k + 1, "fee_weight": float(price)}
+            point = Point(per_k[:, k], paid[:, k], labels, means)
+            if weights is not None and curve is not None:
+                point = replace(point, weights=weights[:, k], expected=curve[:, k])
+            points.append(point)
     return points
 
 
 def single_point(held: Replay, entity: int) -> Point:
     """Always one entity."""
-    return Point(held.log.errors[:, entity], held.log.fees[:, entity], {"k": 1})
+    point = Point(held.log.errors[:, entity], held.log.fees[:, entity], {"k": 1})
+    if held.chances is None:
+        return point
+    members = np.zeros(held.asked.shape, dtype=bool)
+    members[:, entity] = True
+    return replace(point, weights=held.chances.weights(members), expected=held.seen.expected[:, entity])
 
 
 def everyone_points(policy: Policy, held: Replay) -> dict[str, list[Point]]:
@@ -95,16 +114,19 @@ def random_points(policy: Policy, held: Replay, *, random_state: int = 0) -> lis
     """Committees of k drawn at random, the mean over repeats, by k."""
     rng = np.random.default_rng(random_state)
     shape, width = held.log.errors.shape, policy.cardinality.width
-    errors, fees = [], []
+    errors, fees, weights = [], [], []
     for _ in range(_REPEATS):
         order = rng.random(shape).argsort(axis=1)[:, :width]
         errors.append(held.errors(order, "majority" if held.log.task == "classification" else "mean"))
         fees.append(held.paid(order))
+        weights.append(np.ones(order.shape) if held.chances is None else held.chances.prefixes(order))
     # A query of which no draw can be scored stays unscored; any other counts by the draws that can.
-    scored = ~np.isnan(np.stack(errors))
-    total = np.where(scored, np.stack(errors), 0.0).sum(axis=0)
-    mean = np.divide(total, scored.sum(axis=0), out=np.full(total.shape, np.nan), where=scored.any(axis=0))
-    return [Point(mean[:, k], np.mean(fees, axis=0)[:, k], {"k": k + 1}) for k in range(mean.shape[1])]
+    came = np.stack(errors)
+    share = np.where(np.isnan(came), 0.0, np.stack(weights)[:, :, : came.shape[2]])
+    total = (share * np.where(np.isnan(came), 0.0, came)).sum(axis=0)
+    mean = np.divide(total, share.sum(axis=0), out=np.full(total.shape, np.nan), where=share.any(axis=0))
+    paid, weight = np.mean(fees, axis=0), share.mean(axis=0)
+    return [Point(mean[:, k], paid[:, k], {"k": k + 1}, weights=weight[:, k]) for k in range(mean.shape[1])]
 
 
 def oracle_points(policy: Policy, held: Replay) -> list[Point]:
@@ -116,7 +138,21 @@ def oracle_points(policy: Policy, held: Replay) -> list[Point]:
     return [Point(best[:, k], paid[:, k], {"k": k + 1}) for k in range(best.shape[1])]
 
 
-def _at(held: Replay, order: np.ndarray, size: np.ndarray, labels: dict[str, float]) -> Point:
+def point_of(
+    policy: Policy, held: Replay, order: np.ndarray, size: np.ndarray, labels: dict[str, float] | None = None
+) -> Point:
+    """Committees of the first so many of an order."""
     errors, fees = held.outcome(order, held.errors(order), size)
     asked = at_size(held.outside(order), size)
-    return Point(errors, fees, labels, {"mean_k": size.astype(np.float64), "mean_asked": asked.astype(np.float64)})
+    means = {"mean_k": size.astype(np.float64), "mean_asked": asked.astype(np.float64)}
+    weights, curve = _robust(policy, held, order)
+    if weights is None or curve is None:
+        return Point(errors, fees, labels or {}, means)
+    return Point(errors, fees, labels or {}, means, at_size(weights, size), at_size(curve, size))
+
+
+def _robust(policy: Policy, held: Replay, order: np.ndarray) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
+    """What rows weigh for committees of every size, and what those are expected to get; nothing without holes."""
+    if held.chances is None:
+        return None, None
+    return held.chances.prefixes(order), policy.cardinality.curve.predict(held.seen.X, held.seen.expected, order)

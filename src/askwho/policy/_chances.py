@@ -95,7 +95,7 @@ class Chances:
         unit[~always] = place.reshape(-1)
         count = min(_FOLDS, len(np.unique(groups)))
         fold = folds(groups, count, random_state=random_state) if count > 1 else np.zeros(len(X), dtype=np.intp)
-        known = _heard(answers, asked, always if own is None else always & ~own)
+        known = _heard(answers, always if own is None else always & ~own)
         design = X if known is None else np.hstack([X, known])
         each = np.clip(_shares(design, columns.astype(np.float64), fold, random_state), _LEAST, 1.0)
         by_answers = None if answers is None else _successive(each, columns, unit, asked, answers, fold)
@@ -155,11 +155,11 @@ def effective(weights: Float[np.ndarray, " n"], groups: Int[np.ndarray, " n"] | 
     return float(total.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
-def _heard(answers: Answers | None, asked: np.ndarray, always: np.ndarray) -> np.ndarray | None:
+def _heard(answers: Answers | None, always: np.ndarray) -> np.ndarray | None:
     """What those said who are always asked, as columns; None where that is no small list of classes."""
     if answers is None or not always.any():
         return None
-    found = [_kinds(answers, j) for j in np.flatnonzero(always)]
+    found = [_kinds(answers, j) for j in np.flatnonzero(always).tolist()]
     there = [each for each in found if each is not None]
     return np.hstack(there) if there else None
 
@@ -240,7 +240,7 @@ def _successive(
             if won[0]:
                 found[:, u], matters = richer, True
         before.append(here[:, None].astype(np.float64))
-        for j in np.flatnonzero(unit == u):
+        for j in np.flatnonzero(unit == u).tolist():
             kinds = _kinds(answers, j)
             if kinds is not None:
                 said.append(np.where(asked[:, j, None], kinds, 0.0))

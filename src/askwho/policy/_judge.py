@@ -73,7 +73,11 @@ class Judge:
         if self.overlap is not None:
             arrays["overlap"] = self.overlap
         return State(plain={"name": self.name}, arrays=arrays).hold(
-            learner=self.learner, calibration=self.calibration, fees=self.fees, coverage=self.coverage, shrinkage=self.shrinkage
+            learner=self.learner,
+            calibration=self.calibration,
+            fees=self.fees,
+            coverage=self.coverage,
+            shrinkage=self.shrinkage,
         )
 
     @classmethod

@@ -198,9 +198,7 @@ class Outcomes:
         return 1 if self.coins is None else _STEPS
 
 
-def mean_error(
-    errors: Float[np.ndarray, " n"], task: Task, weights: Float[np.ndarray, " n"] | None = None
-) -> float:
+def mean_error(errors: Float[np.ndarray, " n"], task: Task, weights: Float[np.ndarray, " n"] | None = None) -> float:
     """Return the mean of the errors that are known, in the unit that is shown: its root for regression.
 
     Args:

@@ -1,6 +1,16 @@
 """A policy, or its parts, on logged rows: the one way for fitting, calibrating, evaluating and reporting."""
 
-from askwho.replay._replay import Replay, Taken, at_size, chances_of, checked_scores, joined, price_grid
+from askwho.replay._replay import Replay, Taken, at_size, chances_of, checked_scores, joined, members_of, price_grid
 from askwho.replay._robust import corrected
 
-__all__ = ["Replay", "Taken", "at_size", "chances_of", "checked_scores", "corrected", "joined", "price_grid"]
+__all__ = [
+    "Replay",
+    "Taken",
+    "at_size",
+    "chances_of",
+    "checked_scores",
+    "corrected",
+    "joined",
+    "members_of",
+    "price_grid",
+]

@@ -196,7 +196,9 @@ def _numbers(log: Log, expected: np.ndarray, keep: np.ndarray, rng: np.random.Ge
         some = slice(start, start + _TOGETHER)
         there = heard[some].astype(np.float64)
         # Conditioning by kriging: a free draw, moved by what its error at the known places says of the others.
-        system = moments * there[:, :, None] * there[:, None, :] + np.eye(len(moments)) * (1.0 - there[:, :, None] + 1e-6)
+        system = moments * there[:, :, None] * there[:, None, :] + np.eye(len(moments)) * (
+            1.0 - there[:, :, None] + 1e-6
+        )
         gap = ((beyond - drawn)[some] * there)[:, :, None]
         filled[some] += (np.linalg.solve(system, gap)[:, :, 0] * there) @ moments
     values = np.where(keep, values, log.truth[:, None] + filled * scale)

@@ -289,7 +289,10 @@ class Replay:
         if self.chances is None:
             return np.ones(sizes.shape)
         return np.stack(
-            [self.chances.weights(members_of(order, size, self.asked.shape[1])) for order, size in zip(orders, sizes, strict=True)]
+            [
+                self.chances.weights(members_of(order, size, self.asked.shape[1]))
+                for order, size in zip(orders, sizes, strict=True)
+            ]
         )
 
     def outcome(

@@ -38,5 +38,7 @@ def corrected(
         np.square(spread).sum(axis=1, keepdims=True), np.square(total), out=np.zeros_like(total), where=total > 0
     )
     square = np.square(mean)
-    kept = np.divide(np.maximum(square - _ERRORS**2 * variance, 0.0), square, out=np.zeros_like(square), where=square > 0)
+    kept = np.divide(
+        np.maximum(square - _ERRORS**2 * variance, 0.0), square, out=np.zeros_like(square), where=square > 0
+    )
     return expected + kept * mean

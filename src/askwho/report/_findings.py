@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from askwho.data import Log
-from askwho.evaluation import Resamples, interval
+from askwho.evaluation import Point, Resamples, figures_of, interval, point_of
 from askwho.policy import Decisions, Policy, Target
 from askwho.replay import Replay
 from askwho.report._html import plain
@@ -58,6 +58,31 @@ class Decided:
             # As a loss, squared for numbers, so that its means are taken before the root.
             expected=np.square(expected) if log.task == "regression" else expected,
         )
+
+    @property
+    def point(self) -> Point:
+        """The setting, query by query."""
+        return point_of(self.policy, self.held, self.decisions.order, self.decisions.k)
+
+    def got(
+        self,
+        errors: Float[np.ndarray, " n"],
+        members: Bool[np.ndarray, "n a"],
+        rows: Bool[np.ndarray, " n"],
+        resamples: Resamples,
+    ) -> tuple[float | None, list[float | None]]:
+        """Return what some committees got on some of the queries, and its interval; nothing where too few tell.
+
+        Args:
+            errors: shape (n,), NaN where a committee cannot be scored.
+            members: shape (n, |A|), who is in them.
+            rows: shape (n,), which queries.
+            resamples: of the queries.
+        """
+        chances = self.held.chances
+        weights = None if chances is None else chances.weights(members)
+        told = figures_of(*resamples.tally([Point(np.where(rows, errors, np.nan), self.fees, weights=weights)]))
+        return told["error"], told["error_interval"]
 
     @property
     def difficulty(self) -> Float[np.ndarray, " n"]:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from askwho._types import Task
-from askwho.evaluation import Resamples, interval
+from askwho.evaluation import Resamples
+from askwho.replay import members_of
 from askwho.report import _findings as findings
 from askwho.report._figures import most_asked
 from askwho.report._findings import Bin, Decided, Grouping
@@ -43,7 +44,8 @@ def frontier(result: Mapping[str, Any], figure: Figure) -> Html:
     rows += [row("at random", entry, size="k") for entry in base["random"]]
     rows += [row("oracle (needs the truth)", entry, "needs_truth_error", "k") for entry in base["oracle"]]
     shown = list(dict.fromkeys(tuple(cells) for cells in rows))
-    scored = result["scored_share"]["adaptive"]
+    untold = sum(entry["error"] is None for entry in (*result["adaptive"], *result["sequential"]))
+    holes = result["effective_rows"]["adaptive"] < 0.9995 * result["n"]
     return section(
         "frontier",
         "What an error costs",
@@ -52,13 +54,17 @@ def frontier(result: Mapping[str, Any], figure: Figure) -> Html:
             "Each point of the lines is a setting of the same policy: a price for an error, from saving money on the "
             "left to asking more on the right. Bands and brackets are 95% intervals by resampling the log.",
         ),
-        None
-        if scored > 0.9995
-        else element(
+        element(
             "p",
-            f"{share(scored)} of the policy's choices can be scored; the others asked somebody whom the log did not. "
-            "Errors and fees are over those that can.",
-        ),
+            "The log does not have everybody's answers. Rows that have a whole committee's are weighed by how likely "
+            "that was, as the log itself tells it, and what was expected stands in for the others; where asking went "
+            "by something that is not in the log, this is off.",
+        )
+        if holes
+        else None,
+        element("p", f"{untold} settings are not told: fewer than 30 effective rows stand behind them.")
+        if untold
+        else None,
         figure("frontier"),
         element(
             "p",
@@ -131,19 +137,20 @@ def _by_group(
         )
         return [element("h3", "By group"), element("p", reason, class_="muted")]
     task, rows = resamples.task, []
-    single = decided.held.log.errors[:, decided.decisions.panel.names.index(best)]
+    place = decided.decisions.panel.names.index(best)
+    single = np.zeros(decided.held.asked.shape, dtype=bool)
+    single[:, place] = True
     for g, name in enumerate(grouping.names):
         inside = grouping.codes == g
-        got = resamples.error(np.where(inside, decided.errors, np.nan)[:, None])[:, 0]
-        alone = float(resamples.error(np.where(inside, single, np.nan)[:, None])[0, 0])
-        span = [end if np.isfinite(end) else None for end in interval(got[1:])]
+        got, span = decided.got(decided.errors, decided.decisions.members, inside, resamples)
+        alone, _ = decided.got(decided.held.log.errors[:, place], single, inside, resamples)
         rows.append(
             [
                 quoted(name, 60),
                 f"{int(inside.sum()):,}",
                 number(float(decided.decisions.k[inside].mean())),
                 number(float(decided.fees[inside].mean())),
-                with_bounds(float(got[0]), span, lambda value: error_of(value, task)),
+                with_bounds(got, span, lambda value: error_of(value, task)),
                 error_of(alone, task),
             ]
         )
@@ -165,11 +172,12 @@ def difficulty(decided: Decided, codes: np.ndarray, resamples: Resamples, figure
     if (k == k[0]).all():
         return section("difficulty", title, absent(f"At this setting the committee is always of {int(k[0])}."))
     rows = []
+    first = members_of(decided.decisions.order, np.ones_like(k), len(decided.decisions.panel))
     for b in range(int(codes.max()) + 1):
         inside = codes == b
         figures = [
-            float(resamples.error(np.where(inside, errors, np.nan)[:, None])[0, 0])
-            for errors in (decided.first, decided.errors)
+            decided.got(errors, members, inside, resamples)[0]
+            for errors, members in ((decided.first, first), (decided.errors, decided.decisions.members))
         ]
         looks = float(resamples.shown(decided.difficulty[inside].mean(keepdims=True))[0])
         paid, size = float(decided.fees[inside].mean()), float(k[inside].mean())

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from askwho._provenance import provenance
 from askwho.data import Log
-from askwho.evaluation import Point, Resamples, evaluate, figures_of
+from askwho.evaluation import Resamples, evaluate, figures_of
 from askwho.exceptions import InvalidInputError
 from askwho.policy import Policy, Target
 from askwho.report import _figures, _findings, _sections, _store
@@ -149,7 +149,7 @@ class _Parts:
     @cached_property
     def chosen(self) -> dict[str, Any]:
         """What the setting that is shown gets and pays, with intervals."""
-        return figures_of(*self.resamples.tally([Point(self.decided.errors, self.decided.fees)]))
+        return figures_of(*self.resamples.tally([self.decided.point]))
 
     def drawings(self) -> list[Drawing]:
         """Return what there is to draw."""
