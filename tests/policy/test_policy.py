@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from askwho import Answers, InvalidInputError, Target
+from askwho.core import Cell
 from askwho.data import Columns, read_log
 from askwho.fitting import fit
 from tests import policies, synthetic
@@ -66,7 +67,12 @@ def test_who_charges_some_queries_alone_is_not_free():
     table |= {"fee_noise": np.zeros(700), "fee_both": np.where(table["x_1"] > 0, 26.0, 0.0)}
     policy = fit(read_log(table, synthetic.CHARGED), learner="linear", base="none", cv=3)
     assert policy.judge.fees.free.tolist() == [name == "noise" for name in policy.panel.names]
-    assert set(first(policy, synthetic.charged(100, seed=1), Target(budget=0.0))) == {"noise"}
+    new = synthetic.charged(100, seed=1)
+    decisions = policy.decide(new, Target(budget=0.0))
+    assert set(np.array(policy.panel.names)[decisions.order[:, 0]]) == {"noise"}
+    # Nor is anybody who charges named in the place of who gave no answer.
+    nothing = Answers(np.zeros((100, 4)), np.full((100, 4), Cell.NO_ANSWER, dtype=np.int8))
+    assert {one.ask_next for one in policy.combine(decisions, nothing)} == {()}
 
 
 def test_an_error_is_bought_at_the_least_fee(policy):

@@ -178,7 +178,8 @@ class Policy:
             if rows.size:
                 curve[rows] = self.cardinality.curve.predict(seen.X[rows], seen.expected[rows], order[rows])
         error = self._shown(in_order(curve, np.minimum(k, curve.shape[1])[:, None] - 1)[:, 0])
-        return Decisions(self.panel, ids, self.task, seen, order, k, error, chance, chances)
+        reach = None if there is None else np.minimum(width, there.sum(axis=1))
+        return Decisions(self.panel, ids, self.task, seen, order, k, error, chance, chances, there=reach)
 
     def combine(
         self,
