@@ -140,18 +140,18 @@ def same_shape(array: np.ndarray, name: str, expected: tuple[int, ...], why: str
         raise InvalidInputError(f"`{name}` must have shape {expected}, got {array.shape}: {why}.")
 
 
-def cardinalities(k: ArrayLike, n: int, size: int) -> np.ndarray:
+def cardinalities(k: ArrayLike, n: int, size: int, name: str = "k") -> np.ndarray:
     """Return k as an integer array (n,), every entry between 1 and `size`."""
     array = np.asarray(k, dtype=None if _is_regular(k) else object)
     if array.dtype.kind not in "iu":
-        raise InvalidInputError(f"`k` must hold whole numbers, got {_kind_of(k)}.")
+        raise InvalidInputError(f"`{name}` must hold whole numbers, got {_kind_of(k)}.")
     if array.ndim == 0:
         array = np.broadcast_to(array, (n,))
-    same_shape(array, "k", (n,), "one number for all queries, or one for each")
+    same_shape(array, name, (n,), "one number for all queries, or one for each")
     outside = (array < 1) | (array > size)
     if outside.any():
         raise InvalidInputError(
-            f"`k` must be between 1 and {size}, got {array[outside][0]}: the panel has {size} entities."
+            f"`{name}` must be between 1 and {size}, got {array[outside][0]}: the panel has {size} entities."
         )
     return array.astype(np.intp)
 

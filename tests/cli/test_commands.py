@@ -10,6 +10,7 @@ import pyarrow.csv
 import pyarrow.feather
 import pytest
 
+from askwho.cli._printing import print_summary
 from askwho.data import Columns, lists, read_log, read_table, write_table
 from askwho.fitting import fit
 from askwho.persistence import load, save
@@ -47,7 +48,16 @@ def test_evaluate_prints_a_table(place, capsys):
 def test_check_describes(place, capsys):
     assert printed(capsys, "check", place / "log.parquet", *COLUMNS)["usable"]
     assert run("check", place / "log.parquet", *COLUMNS) == 0
-    assert "no problem found" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "text none" in said
+    assert "no problem found" in said
+
+
+def test_a_line_is_one_line_in_a_pipe_however_long(capsys):
+    for summary in ({"out": "folder/" * 40}, {"headline": "fewer errors, " * 40}):
+        print_summary(summary, as_json=False)
+        ((name, value),) = summary.items()
+        assert capsys.readouterr().out == f"{name}: {value}\n"
 
 
 def test_calibrate_takes_targets_from_fresh_rows(place, tmp_path, capsys):

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askwho import InvalidInputError
-from askwho._parts import State, read_part, state_of
+from askwho._parts import read_part, state_of
 from askwho.data import FeatureEncoder, TextEncoder, TextEncoding
+from tests.persistence import own
 
 TEXTS = ["the cat", "", "a dog"]
 HERE = __name__
@@ -22,23 +23,16 @@ def lengths(texts):
     return np.array([[len(text), text.count(" ")] for text in texts])
 
 
-class Letters:
-    """An encoder that is an object, with a state of its own."""
+class Letters(own.Letters):
+    """An encoder that is an object, with a state of its own; it notes what it was asked."""
 
     def __init__(self, letters):
-        self.letters = letters
+        super().__init__(letters)
         self.calls = []
 
     def transform(self, texts):
         self.calls.append(list(texts))
-        return np.array([[text.count(letter) for letter in self.letters] for text in texts], dtype=float)
-
-    def to_state(self):
-        return State(plain={"letters": self.letters})
-
-    @classmethod
-    def from_state(cls, state):
-        return cls(state.plain["letters"])
+        return super().transform(texts)
 
 
 def table(texts=TEXTS, **more):

@@ -845,6 +845,8 @@ ROUTES = {
     "fees below zero": (first("fees", [-1.0] * 4), "`fees` must not be below zero"),
     "propensities of words": (edited(lambda t: t.update(propensities=[["a"] * 4] * 40)), "`propensities`"),
     "a propensity of a word": (edited(lambda t: t.update(propensity=["sure"] * 40)), "`propensity`"),
+    "nobody is there": (edited(lambda t: t.update(there=[0] * 40)), "`there` must be between 1 and 4, got 0"),
+    "half of somebody is there": (edited(lambda t: t.update(there=[0.5] * 40)), "`there` must hold whole numbers"),
     "an unknown entity": (first("order", ["left", "right", "both", "stranger"]), "entities of this policy"),
     "an entity twice": (first("order", ["left", "left", "both", "noise"]), "`routes`"),
     "nobody in the order": (first("order", []), "`routes`"),

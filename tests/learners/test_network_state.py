@@ -7,39 +7,22 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from torch import nn  # noqa: E402
 
 from askwho import Panel  # noqa: E402
 from askwho._parts import read_part, state_of  # noqa: E402
-from askwho.engine import Training, resnet  # noqa: E402
+from askwho.engine import resnet  # noqa: E402
 from askwho.learners import CompSum, NetworkGraph, Shares  # noqa: E402
 from askwho.learners._objective import Module  # noqa: E402
 from tests.learners.own import squared  # noqa: E402
 from tests.learners.test_state import GAP, travelled  # noqa: E402
+from tests.networks import QUICK, every_kind  # noqa: E402
 
-QUICK = Training(epochs=8, batch=64, rate=2e-2)
 TWO_STAGE = Panel.two_stage(["a", "b", "c"])
 ONE_STAGE = Panel.one_stage(["cat", "dog", "owl"], ["a", "b"])
 
 
-def make_network(inputs, outputs, seed):
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        return nn.Sequential(nn.Linear(inputs, 12), nn.BatchNorm1d(12), nn.GELU(), nn.Linear(12, outputs))
-
-
-def make_encoder(inputs=3):
-    with torch.random.fork_rng():
-        torch.manual_seed(9)
-        return nn.Sequential(nn.Linear(inputs, 8), nn.Tanh(), nn.Dropout(0.5))
-
-
 SETTINGS = {
-    "perceptrons": CompSum(hidden=(16,), training=QUICK),
-    "linear": CompSum(hidden=(), training=QUICK),
-    "a module": CompSum(network=make_network, training=QUICK),
-    "an encoder": CompSum(encoder=make_encoder(), hidden=(16,), training=QUICK),
-    "an encoder and a module": CompSum(encoder=make_encoder(), network=make_network, training=QUICK),
+    **every_kind(),
     "a surrogate of one's own": CompSum(surrogate=squared, hidden=(16,), training=QUICK),
     "its function is lost": CompSum(surrogate=lambda scores, costs: 2 * squared(scores, costs), training=QUICK),
 }

@@ -16,7 +16,7 @@ from askwho.fitting import calibrate, fit
 from askwho.learners import LEARNERS
 from askwho.persistence import digest, load, save
 from askwho.policy import Target
-from tests import synthetic, tiny_bert
+from tests import policies, synthetic, tiny_bert
 from tests.persistence.alike import same_decisions, same_state, same_verdicts
 from tests.persistence.conftest import COLUMNS, with_text
 
@@ -158,6 +158,39 @@ print(len(decisions), "torch" in sys.modules)
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert found.stdout.split() == ["20", "False"], found.stderr
+
+
+def test_what_was_read_decides_without_what_taught_it(plain, tmp_path):
+    kinds = ("classes", "own base", "numbers, own base", "grades")
+    for kind in kinds:
+        save(policies.fitted(kind), tmp_path / kind)
+    # Its trees are a graph.
+    save(plain, tmp_path / "forest")
+    code = f"""
+import json, sys
+from pathlib import Path
+from askwho import Target, load, save
+from tests import policies, synthetic
+place, found = Path({str(tmp_path)!r}), {{}}
+for kind in {kinds!r}:
+    policy, queries = load(place / kind), policies.queries(kind, 20)
+    for target in (Target(fee_weight=0.1), Target(budget=1.0), Target(budget=1.0, confidence=0.6)):
+        decisions = policy.decide(queries, target)
+    if kind in policies.ANSWERED:
+        policy.combine(decisions, policies.said(policy, queries))
+    if policy.turns is not None:
+        policy.next(queries, None, Target(fee_weight=0.1))
+    save(policy, place / "again")
+    found[kind] = decisions.order.tolist()
+load(place / "forest").decide(synthetic.classification(20, seed=3), Target(fee_weight=0.1))
+heavy = [name for name in ("sklearn", "onnx", "torch", "lightgbm", "matplotlib") if name in sys.modules]
+print(json.dumps([heavy, found]))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert ran.returncode == 0, ran.stderr
+    target = Target(budget=1.0, confidence=0.6)
+    expected = {k: policies.fitted(k).decide(policies.queries(k, 20), target).order.tolist() for k in kinds}
+    assert json.loads(ran.stdout) == [[], expected]
 
 
 def edit(path, change):

@@ -9,44 +9,24 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from torch import nn  # noqa: E402
 
 from askwho import Answers, InvalidInputError, Panel  # noqa: E402
 from askwho.data import Columns, read_log  # noqa: E402
-from askwho.engine import Training  # noqa: E402
 from askwho.fitting import SurrogateCardinality, fit  # noqa: E402
 from askwho.learners import CompSum, Shares  # noqa: E402
 from askwho.persistence import load, save  # noqa: E402
 from askwho.policy import Target  # noqa: E402
 from tests import synthetic  # noqa: E402
 from tests.logs import log_of_arrays  # noqa: E402
+from tests.networks import QUICK, every_kind  # noqa: E402
 from tests.persistence.alike import same_decisions, same_state, same_verdicts  # noqa: E402
 
 COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*", fees=synthetic.FEES)
-QUICK = Training(epochs=8, batch=64, rate=2e-2)
 PRICES = (0.0, 0.2, 2.0)
 ROOT = Path(__file__).parents[2]
 
 
-def make_network(inputs, outputs, seed):
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        return nn.Sequential(nn.Linear(inputs, 12), nn.BatchNorm1d(12), nn.GELU(), nn.Linear(12, outputs))
-
-
-def make_encoder(inputs=3):
-    with torch.random.fork_rng():
-        torch.manual_seed(9)
-        return nn.Sequential(nn.Linear(inputs, 8), nn.Tanh(), nn.Dropout(0.5))
-
-
-SETTINGS = {
-    "perceptrons": CompSum(hidden=(16,), fee_weight=0.3, training=QUICK),
-    "linear": CompSum(hidden=(), fee_weight=0.3, training=QUICK),
-    "a module": CompSum(network=make_network, fee_weight=0.3, training=QUICK),
-    "an encoder": CompSum(encoder=make_encoder(), hidden=(16,), fee_weight=0.3, training=QUICK),
-    "an encoder and a module": CompSum(encoder=make_encoder(), network=make_network, fee_weight=0.3, training=QUICK),
-}
+SETTINGS = every_kind(fee_weight=0.3)
 
 
 @pytest.fixture(scope="module")

@@ -152,6 +152,28 @@ def test_what_came_of_a_decision_is_a_row_of_what_came(policy, new):
     assert before.ask_next(0) == ()
 
 
+@pytest.mark.parametrize("explore", [0.0, 0.5])
+@pytest.mark.parametrize("each", [False, True])
+def test_who_is_away_is_not_asked_in_anybodys_place(policy, new, each, explore):
+    there = np.array([name in ("left", "both") for name in policy.panel.names])
+    available = np.where((np.arange(400) % 2 == 0)[:, None], there, True) if each else there
+    decisions = policy.decide(new, Target(k=1), available=available, explore=explore, random_state=0)
+    said = policies.said(policy, new)
+    silent = Answers(said.values, np.full(said.states.shape, Cell.NO_ANSWER, dtype=np.int8))
+    available = np.broadcast_to(available, said.states.shape)
+    columns = json.loads(decisions.to_json())
+    for decided in (policy.combine(decisions, silent), policy.combine(policy.read(columns), silent)):
+        nexts = decided.outcome_columns()["ask_next"]
+        for i, one in enumerate(decided):
+            (name,) = one.ask_next
+            assert nexts[i] == [name]
+            assert available[i, policy.panel.index(name)]
+    # With nobody left there is nobody to name.
+    alone = policy.combine(policy.decide(new, Target(k=1), available=["left"]), silent)
+    assert {one.ask_next for one in alone} == {()}
+    assert not any(alone.outcome_columns()["ask_next"])
+
+
 def test_who_gave_no_answer_is_named_with_who_comes_next(policy, new):
     decisions = policy.decide(new, Target(k=2))
     said = policies.said(policy, new)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from askwho import Answers, InvalidInputError, Target
+from askwho.core import Cell
 from askwho.data import Columns, read_log
 from askwho.fitting import fit
 from tests import policies, synthetic
@@ -46,6 +47,34 @@ def test_a_budget_between_two_prices_is_spent(policy):
     assert erred < 0.8 * alone
 
 
+@pytest.mark.parametrize("given", [{}, {"confidence": 0.95}, {"max_error": 0.5}])
+def test_a_budget_of_nothing_asks_nobody_who_charges(given):
+    policy, new, target = policies.fitted("own base"), policies.queries("own base"), Target(budget=0.0, **given)
+    # Nothing like these was ever tried: there no price that held before needs to hold.
+    strange = {name: values * 50 if name.startswith("x_") else values for name, values in new.items()}
+    for queries in (new, strange, policies.row(strange, 0)):
+        decisions = policy.decide(queries, target)
+        np.testing.assert_array_equal(decisions.members, np.tile(policy.panel.own, (len(decisions), 1)))
+        # Whoever pays nothing still hears what comes free.
+        assert policy.combine(decisions).outcome.decided.all()
+    assert policy.decide(strange, target, explore=0.5, random_state=0).fee.max() == 0
+    asked, rounds = policies.taking_turns(policy, strange, target)
+    assert (asked.any(), rounds) == (False, 0)
+
+
+def test_who_charges_some_queries_alone_is_not_free():
+    table = synthetic.charged(700)
+    table |= {"fee_noise": np.zeros(700), "fee_both": np.where(table["x_1"] > 0, 26.0, 0.0)}
+    policy = fit(read_log(table, synthetic.CHARGED), learner="linear", base="none", cv=3)
+    assert policy.judge.fees.free.tolist() == [name == "noise" for name in policy.panel.names]
+    new = synthetic.charged(100, seed=1)
+    decisions = policy.decide(new, Target(budget=0.0))
+    assert set(np.array(policy.panel.names)[decisions.order[:, 0]]) == {"noise"}
+    # Nor is anybody who charges named in the place of who gave no answer.
+    nothing = Answers(np.zeros((100, 4)), np.full((100, 4), Cell.NO_ANSWER, dtype=np.int8))
+    assert {one.ask_next for one in policy.combine(decisions, nothing)} == {()}
+
+
 def test_an_error_is_bought_at_the_least_fee(policy):
     paid, erred = synthetic.tried(policy.tried, policy.setting(Target(max_error=0.15)))
     assert erred <= 0.15
@@ -57,6 +86,7 @@ def test_an_error_is_bought_at_the_least_fee(policy):
     [
         ({"k": 5}, {}, "`k` must be between 1 and 4"),
         ({"budget": 1e-9}, {}, "`budget` must be at least"),
+        ({"budget": 0.0}, {}, "`budget` must be at least"),
         ({"max_error": 0.0}, {}, "`max_error` must be at least"),
         ({"budget": 1.0}, {"fees": [0.0, 0.0, 0.0, 0.0]}, "pass `fee_weight`"),
         ({"budget": 1.0}, {"available": ["left"]}, "pass `fee_weight`"),

@@ -174,7 +174,8 @@ def test_where_money_alone_decides_it_asks_the_cheapest_and_stops(policy, new):
     assert (heard == (np.array(policy.panel.names) == "noise")).all()
 
 
-def test_who_is_away_is_never_asked(policy, new):
+def test_who_is_away_is_never_asked(new):
+    policy = policies.fitted("classes")
     there, target = np.array([name != "both" for name in policy.panel.names]), Target(fee_weight=0.0)
     away, _ = taking_turns(policy, new, target, available=there)
     assert not away[:, ~there].any()
@@ -182,7 +183,7 @@ def test_who_is_away_is_never_asked(policy, new):
     named, _ = taking_turns(policy, new, target, available=["left", "right", "noise"])
     np.testing.assert_array_equal(named, away)
     everybody, _ = taking_turns(policy, new, target)
-    assert everybody[:, ~there].mean() > 0.85
+    assert everybody[:, ~there].mean() > 0.9
     nobody, rounds = taking_turns(policy, new, target, available=np.zeros(4, dtype=bool))
     assert rounds == 0
     assert not nobody.any()

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
-from sklearn.linear_model import LogisticRegression
 
 from askwho._parts import State, part
 
@@ -94,6 +93,8 @@ class Evidence:
             silent: shape (|A|,), whose answers are no evidence.
             named: whether candidates are classes, with habits of their own; else only places in a row.
         """
+        from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - to learn alone: it takes long to import
+
         size, classes = heard.codes.shape[1], heard.prior.shape[1]
         centre, scale, knots = _spread(heard.info)
         blank = cls(

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Shaped
-from scipy.optimize import minimize
 
 from askwho import _parts
 from askwho._parts import part
@@ -260,6 +259,8 @@ def _likeliest(design: np.ndarray, truth: np.ndarray, start: np.ndarray) -> np.n
         expected = (shares / total[:, None]).reshape(-1) @ flat / n
         away = weights - start
         return -likelihood + _RIDGE / n * float(away @ away), (expected - found) + 2 * _RIDGE / n * away
+
+    from scipy.optimize import minimize  # noqa: PLC0415 - to learn alone: it takes long to import
 
     solved: Any = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 100})
     return np.asarray(solved.x)

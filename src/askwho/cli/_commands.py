@@ -14,7 +14,7 @@ from askwho.cli import _options as o
 from askwho.cli._columns import decision_types, route_types, step_types
 from askwho.cli._demo import run_demo
 from askwho.cli._matching import matched
-from askwho.cli._printing import err, out, print_frontier, print_json, print_summary, print_table
+from askwho.cli._printing import err, out, print_frontier, print_json, print_line, print_summary, print_table
 from askwho.cli._studies import studies
 from askwho.cli._terminal import visible
 from askwho.data import Log, Table, describe, read_batches, read_log, read_logs, read_table, write_batches
@@ -65,8 +65,8 @@ def check(
     if json_:
         print_json(asdict(found) | {"usable": found.usable})
     else:
-        held = ", ".join(f"{k} {v}" for k, v in found.summary.items())
-        out.print(visible(f"{found.rows} rows; {held}"), markup=False)
+        held = ", ".join(f"{k} {'none' if v is None else v}" for k, v in found.summary.items())
+        print_line(f"{found.rows} rows; {held}")
         if found.entities:
             print_table(
                 ["entity", "fee", "asked", "error"],
@@ -75,9 +75,9 @@ def check(
         for problem in found.problems:
             where = f" in {problem.column!r}" if problem.column else ""
             rows = f" (rows {', '.join(map(str, problem.rows))}, ...)" if problem.rows else ""
-            out.print(visible(f"{problem.severity}{where}: {problem.message}{rows}"), markup=False)
+            print_line(f"{problem.severity}{where}: {problem.message}{rows}")
         if not found.problems:
-            out.print("no problem found")
+            print_line("no problem found")
     if not found.usable:
         raise InvalidInputError(
             f"`log` must be free of errors, got {sum(p.severity == 'error' for p in found.problems)}."
@@ -152,13 +152,12 @@ def fit(
         return
     rest = sorted((area, other) for other, area in trials.items() if other != name)
     lead = f", {rest[0][0] - trials[name]:.4f} ahead of {rest[0][1]}" if rest else ""
-    out.print(
+    print_line(
         f"learner {name} (area {trials[name]:.4f}{lead}), "
-        f"committee {committee_name or 'the first'}, base {report['base'] or 'none'}",
-        markup=False,
+        f"committee {committee_name or 'the first'}, base {report['base'] or 'none'}"
     )
     print_frontier("held-out rows of the log", validated)
-    out.print(visible(f"policy in {out_}"), markup=False)
+    print_line(f"policy in {out_}")
 
 
 @app.command()
@@ -180,7 +179,7 @@ def calibrate(
         print_json({"rows": len(fresh), "validated": validated, "out": str(out_)})
         return
     print_frontier("fresh rows", validated)
-    out.print(visible(f"policy in {out_}"), markup=False)
+    print_line(f"policy in {out_}")
 
 
 @app.command()
@@ -204,7 +203,7 @@ def evaluate(
         print_json(result)
         return
     head = result["headline"]
-    out.print(f"{result['n']} rows, {result['task']}")
+    print_line(f"{result['n']} rows, {result['task']}")
     rows = [
         [name, f"{row['error']:.4f}", f"{row['mean_fee']:g}"]
         for name, row in result["baselines"].items()
@@ -219,7 +218,7 @@ def evaluate(
             low, high = head[f"{key}_interval"]
             shown = "out of reach" if value is None else f"{value:.4g}"
             bounds = "" if low is None else f"  [{low:.4g}, {high:.4g}]"
-            out.print(f"{key.replace('_', ' ')}: {shown}{bounds}", markup=False)
+            print_line(f"{key.replace('_', ' ')}: {shown}{bounds}")
 
 
 @app.command()

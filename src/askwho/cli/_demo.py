@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_digits
-from sklearn.ensemble import ExtraTreesClassifier
 
 from askwho.data import write_table
 
@@ -23,6 +21,10 @@ KNOWS = {
 
 def run_demo(out: Path, seed: int) -> Iterator[list[str]]:
     """Write the logs, then yield the commands that a user would type, in order, each as its words."""
+    # No other command needs them, and they take long to import.
+    from sklearn.datasets import load_digits  # noqa: PLC0415
+    from sklearn.ensemble import ExtraTreesClassifier  # noqa: PLC0415
+
     out.mkdir(parents=True, exist_ok=True)
     pixels, digit = map(np.asarray, load_digits(return_X_y=True))
     # The specialists learn from one part; their answers on the rest are the log, of which we keep a third unseen.

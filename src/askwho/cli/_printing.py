@@ -16,6 +16,11 @@ err = Console(stderr=True)
 """Where progress goes."""
 
 
+def print_line(line: str) -> None:
+    """Print one line, whole: in a pipe nobody has said how wide the page is."""
+    out.print(visible(line), markup=False, soft_wrap=True)
+
+
 def print_frontier(title: str, points: list[dict[str, Any]]) -> None:
     """Print every third of some settings by fee weight, error, mean fee and mean k."""
     print_table(
@@ -35,7 +40,7 @@ def print_summary(summary: dict[str, Any], *, as_json: bool) -> None:
         return
     for key, value in summary.items():
         shown = f"{value:.4g}" if isinstance(value, float) else value
-        out.print(visible(f"{key.replace('_', ' ')}: {shown}"), markup=False)
+        print_line(f"{key.replace('_', ' ')}: {shown}")
 
 
 def print_table(head: list[str], rows: list[list[str]]) -> None:

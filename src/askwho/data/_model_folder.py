@@ -9,7 +9,6 @@ from typing import Any
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
-from askwho.data._bert import bert_graph
 from askwho.exceptions import InvalidInputError, missing_dependency
 
 # A graph that the model's makers exported is taken before one that is built here from weights.
@@ -72,6 +71,8 @@ class ModelFolder:
         path = self.folder / self.model
         if path.suffix == ".onnx":
             return path.read_bytes()
+        from askwho.data._bert import bert_graph  # noqa: PLC0415 - the seam to onnx, which runs nothing
+
         return bert_graph(self._said("config.json"), load_file(path))
 
     def tokeniser(self) -> Any:  # noqa: ANN401 - of a library that is optional

@@ -5,22 +5,20 @@ import math
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, UInt64
-from scipy import sparse
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import HashingVectorizer
 
 from askwho._parts import State, part
 
 # Plain counts: they are weighed here, and a sign of their own would let two words in one bucket hide each other.
 _OPTIONS: dict[str, Any] = {"alternate_sign": False, "norm": None}
 # Pairs of words tell "not good" from "good"; so many buckets that words of a log seldom share one.
-_WORDS: Any = HashingVectorizer(n_features=2**14, ngram_range=(1, 2), **_OPTIONS)
+_WORDS: dict[str, Any] = {"n_features": 2**14, "ngram_range": (1, 2), **_OPTIONS}
 # Characters carry scripts without spaces, codes and formulas.
-_CHARACTERS: Any = HashingVectorizer(n_features=2**13, analyzer="char_wb", ngram_range=(3, 3), **_OPTIONS)
+_CHARACTERS: dict[str, Any] = {"n_features": 2**13, "analyzer": "char_wb", "ngram_range": (3, 3), **_OPTIONS}
 # The first few hundred characters tell the kind of text; more of them take longer to count.
 _FIRST = 300
 # The make-up of a text shows in so many characters; counting more of them takes time and tells nothing new.
@@ -50,6 +48,8 @@ class TextEncoder:
     @classmethod
     def fit(cls, texts: Sequence[str], *, dimensions: int = 48, random_state: int = 0) -> "TextEncoder":
         """Return the encoder of a log's texts."""
+        from sklearn.decomposition import TruncatedSVD  # noqa: PLC0415 - to learn alone: it takes long to import
+
         counts = _counts(texts)
         seen = np.bincount(counts.indices, minlength=counts.shape[1])
         idf = np.log((1 + counts.shape[0]) / (1 + seen)) + 1
@@ -81,13 +81,27 @@ def fingerprints(texts: Sequence[str]) -> UInt64[np.ndarray, " n"]:
     return np.frombuffer(b"".join(digests), dtype=np.uint64)
 
 
+@cache
+def _counters() -> tuple[Any, Any]:
+    """Who counts words, and who characters."""
+    # Texts alone need it, and it takes long to import.
+    from sklearn.feature_extraction.text import HashingVectorizer  # noqa: PLC0415
+
+    return HashingVectorizer(**_WORDS), HashingVectorizer(**_CHARACTERS)
+
+
 def _counts(texts: Sequence[str]) -> Any:  # noqa: ANN401 - a sparse matrix
+    from scipy import sparse  # noqa: PLC0415 - for texts alone, as above
+
+    words, characters = _counters()
     heads = [text[:_FIRST] for text in texts]
-    return sparse.hstack([_WORDS.transform(texts), _CHARACTERS.transform(heads)], format="csr")
+    return sparse.hstack([words.transform(texts), characters.transform(heads)], format="csr")
 
 
 def _weigh(counts: Any, idf: np.ndarray) -> Any:  # noqa: ANN401 - a sparse matrix
     """Sublinear counts times idf, rows of length one."""
+    from scipy import sparse  # noqa: PLC0415 - for texts alone, as above
+
     weighed = counts.copy()
     weighed.data = (1 + np.log(weighed.data)) * idf[weighed.indices]
     norms = np.sqrt(np.asarray(weighed.multiply(weighed).sum(axis=1)).ravel())

@@ -31,6 +31,8 @@ class Classifier(ClassifierMixin, DeferralSystem, ABC):
             raise AttributeError("`classes_` is there after `fit`.")
         return live.truths.classes
 
+    # The parameters of `predict` again, and below those of the regressor's `score`: what can be routed to a method,
+    # scikit-learn reads off its signature, which must be there whole.
     def predict_proba(
         self,
         X: Any,

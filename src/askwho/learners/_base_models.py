@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Shaped
-from sklearn.pipeline import Pipeline
 
 from askwho import _validation as check
 from askwho._parts import State, array_of_classes, part, plain_classes
@@ -113,6 +112,8 @@ def base_model_state(model: Any) -> State:  # noqa: ANN401 - any model of `own_b
     if isinstance(model, Words):
         weights, bias = model.linear_.coef_.astype(np.float32), model.linear_.intercept_
         return LinearBase(np.zeros(0), model.weights_, weights, bias, classes).to_state()
+    from sklearn.pipeline import Pipeline  # noqa: PLC0415 - what was read never comes here, and is spared its import
+
     if not isinstance(model, Pipeline):
         raise InvalidInputError(
             f"`base` must be one that `own_base` made to be saved, got a model of {type(model).__name__}."

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
-from onnx import TensorProto, helper, numpy_helper
 
 from askwho._parts import State, part
 from askwho.learners._graph import IR, OPSET, Graph
@@ -60,6 +59,9 @@ def perceptrons_graph(
         weights: a layer each, shape (members, inputs, outputs).
         biases: a layer each, shape (members, outputs).
     """
+    # To write alone: the runtime reads without it, and it takes long to import.
+    from onnx import TensorProto, helper, numpy_helper  # noqa: PLC0415
+
     constants = [
         numpy_helper.from_array(mean.astype(np.float64), "mean"),
         numpy_helper.from_array(scale.astype(np.float64), "scale"),
@@ -87,4 +89,5 @@ def perceptrons_graph(
         [helper.make_tensor_value_info("Y", TensorProto.FLOAT, [members, None, outputs])],
         constants,
     )
-    return helper.make_model(whole, opset_imports=[OPSET], ir_version=IR, producer_name="askwho").SerializeToString()
+    opsets = [helper.make_opsetid("", OPSET)]
+    return helper.make_model(whole, opset_imports=opsets, ir_version=IR, producer_name="askwho").SerializeToString()

@@ -6,10 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from askwho import _validation as check
 from askwho._parts import State, part
@@ -147,6 +143,12 @@ def _fit(name: str, random_state: int, inputs: Any, truth: np.ndarray) -> Any:  
 
 
 def _make(name: str, random_state: int) -> Any:  # noqa: ANN401 - any scikit-learn predictor
+    # To learn alone: they take long to import.
+    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor  # noqa: PLC0415
+    from sklearn.linear_model import LogisticRegression, Ridge  # noqa: PLC0415
+    from sklearn.pipeline import make_pipeline  # noqa: PLC0415
+    from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
+
     # One setting each: `own_base` chooses among models, and a finer choice would be chance on a small log.
     forest: dict[str, Any] = {"n_estimators": 150, "random_state": random_state, "n_jobs": 2}
     return {

@@ -2,7 +2,6 @@
 
 import numpy as np
 from jaxtyping import Float
-from sklearn.neighbors import NearestNeighbors
 
 from askwho._parts import State, part
 from askwho.learners._scale import LEAST_DEVIATION
@@ -44,6 +43,8 @@ class Neighbours(_Scaled):
 
     def fit(self, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"]) -> "Neighbours":
         """Learn from errors of shape (n, |A|), NaN where an entity was not asked."""
+        from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415 - no other learner decides by it
+
         self.asked_ = ~np.isnan(errors)
         self.errors_ = np.where(self.asked_, errors, 0.0)
         asked = self.asked_.sum(axis=0)

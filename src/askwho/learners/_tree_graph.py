@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import onnx
 from jaxtyping import Float
-from onnx import TensorProto, helper, numpy_helper
 
 from askwho.learners._graph import IR, OPSET, Graph
 
 # Trees are of ONNX's vocabulary for classical models; the same runtime reads this version.
-_TREES_OPSET = helper.make_opsetid("ai.onnx.ml", 3)
+_TREES_OPSET = 3
 # What the trees say of a block of rows, a number for each row, tree and output, takes 16 MiB at the most.
 _BLOCK_CELLS = 1 << 22
 # The runtime looks all outputs up where none is named: one name saves it that at every call.
@@ -115,12 +113,15 @@ def _graph(trees: list[_Tree], n_features: int) -> bytes:
         targets["weights"] += np.arange(len(leaves), dtype=np.float32).tolist()
         table.append(tree.values[leaves])
     starts = np.concatenate([[0], np.cumsum([len(rows) for rows in table])[:-1]]).astype(np.int64)
-    return _model(nodes, targets, np.concatenate(table).astype(np.float32), starts, n_features).SerializeToString()
+    return _model(nodes, targets, np.concatenate(table).astype(np.float32), starts, n_features)
 
 
 def _model(
     nodes: dict[str, list[Any]], targets: dict[str, list[Any]], table: np.ndarray, starts: np.ndarray, n_features: int
-) -> onnx.ModelProto:
+) -> bytes:
+    # To write alone: the runtime reads without it, and it takes long to import.
+    from onnx import TensorProto, helper, numpy_helper  # noqa: PLC0415
+
     n_trees, outputs = len(starts), table.shape[1]
     attributes: dict[str, Any] = {f"nodes_{name}": values for name, values in nodes.items()}
     attributes |= {f"target_{name}": values for name, values in targets.items()}
@@ -152,9 +153,10 @@ def _model(
         [helper.make_tensor_value_info("Y", TensorProto.FLOAT, [None, outputs])],
         constants,
     )
-    model = helper.make_model(whole, opset_imports=[OPSET, _TREES_OPSET], ir_version=IR, producer_name="askwho")
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", _TREES_OPSET)]
+    model = helper.make_model(whole, opset_imports=opsets, ir_version=IR, producer_name="askwho")
     helper.set_model_props(model, {"trees": str(n_trees)})
-    return model
+    return model.SerializeToString()
 
 
 def _floor32(threshold: np.ndarray) -> np.ndarray:

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from sklearn.ensemble import ExtraTreesRegressor
 
 from askwho._parts import State, part
 from askwho.exceptions import InvalidInputError, missing_dependency
@@ -40,7 +39,7 @@ class Forest:
         # Entities that were asked on the same rows share a forest: it is as good and many times cheaper.
         patterns, which = np.unique(asked, axis=1, return_inverse=True)
         shared = [np.flatnonzero(which.ravel() == p) for p in range(patterns.shape[1])]
-        self.forests_: list[tuple[np.ndarray, ExtraTreesRegressor | TreeModel]] = [
+        self.forests_: list[tuple[np.ndarray, Any]] = [
             (entities, self._one(X, errors, patterns[:, p], entities)) for p, entities in enumerate(shared)
         ]
         return self
@@ -79,10 +78,12 @@ class Forest:
         ]
         return made
 
-    def _one(self, X: np.ndarray, errors: np.ndarray, rows: np.ndarray, entities: np.ndarray) -> ExtraTreesRegressor:
+    def _one(self, X: np.ndarray, errors: np.ndarray, rows: np.ndarray, entities: np.ndarray) -> Any:  # noqa: ANN401
+        from sklearn.ensemble import ExtraTreesRegressor  # noqa: PLC0415 - to learn alone: it takes long to import
+
         # Of a handful of features a share would be one, drawn blindly: all are tried then.
         share = 1.0 if X.shape[1] <= 5 else 0.4
-        forest = ExtraTreesRegressor(
+        forest: Any = ExtraTreesRegressor(
             self.trees, min_samples_leaf=self.leaf, max_features=share, random_state=self.random_state, n_jobs=2
         )
         targets = errors[np.ix_(rows, entities)]

@@ -1,19 +1,21 @@
 """Texts as words, and a model of them."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float32, Shaped
-from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import normalize
 
-# The stubs of scikit-learn know no norm but a name; none is taken here, for words are weighed first.
-_NO_NORM: Any = None
 # The hashing trick: no vocabulary is kept. A million places, so that few words share one; words and pairs of words,
-# there or not, as naive-Bayes features do best (Wang and Manning 2012).
-_WORDS: Any = HashingVectorizer(n_features=2**20, ngram_range=(1, 2), alternate_sign=False, norm=_NO_NORM, binary=True)
+# there or not, as naive-Bayes features do best (Wang and Manning 2012); no norm, for words are weighed first.
+_WORDS: dict[str, Any] = {
+    "n_features": 2**20,
+    "ngram_range": (1, 2),
+    "alternate_sign": False,
+    "norm": None,
+    "binary": True,
+}
 
 
 def words_of(texts: Sequence[str] | None) -> Any:  # noqa: ANN401 - a sparse matrix
@@ -22,11 +24,13 @@ def words_of(texts: Sequence[str] | None) -> Any:  # noqa: ANN401 - a sparse mat
     References:
         Weinberger, Dasgupta, Langford, Smola, Attenberg. Feature hashing for large scale multitask learning. ICML 2009.
     """
-    return _WORDS.transform(texts)
+    return _counter().transform(texts)
 
 
 def weigh_words(words: Any, weights: Float32[np.ndarray, " w"]) -> Any:  # noqa: ANN401 - sparse matrices
     """Return words times their weights, every text scaled to length one, shape (n, w)."""
+    from sklearn.preprocessing import normalize  # noqa: PLC0415 - for texts alone: it takes long to import
+
     return normalize(words.multiply(weights[None]).tocsr(), copy=False)
 
 
@@ -44,6 +48,8 @@ class Words:
 
     def fit(self, words: Any, truth: Shaped[np.ndarray, " n"]) -> "Words":  # noqa: ANN401 - a sparse matrix
         """Learn from texts as rows of words that are there (1) or not (0)."""
+        from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - to learn alone: it takes long to import
+
         tells = np.zeros(words.shape[1])
         everywhere = np.asarray(words.sum(axis=0)).ravel()
         for each in np.unique(truth):
@@ -68,3 +74,10 @@ class Words:
     def predict_proba(self, words: Any) -> Float[np.ndarray, "n t"]:  # noqa: ANN401
         """Return the probability of each class, shape (n, T)."""
         return self.linear_.predict_proba(weigh_words(words, self.weights_))
+
+
+@cache
+def _counter() -> Any:  # noqa: ANN401 - scikit-learn's
+    from sklearn.feature_extraction.text import HashingVectorizer  # noqa: PLC0415 - for texts alone, as above
+
+    return HashingVectorizer(**_WORDS)

@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
-from sklearn.isotonic import IsotonicRegression
 
 from askwho._parts import State, part
 
@@ -44,6 +43,8 @@ class Calibration:
             errors: shape (n, |A|), NaN where an entity was not asked.
             in_errors: whether `expected` is in units of error already; else it only rises with it.
         """
+        from sklearn.isotonic import IsotonicRegression  # noqa: PLC0415 - to learn alone: it takes long to import
+
         size = expected.shape[1]
         raw, calibrated = np.empty((size, _MOST_KNOTS)), np.empty((size, _MOST_KNOTS))
         for j in range(size):

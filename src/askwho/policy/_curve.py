@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
-from sklearn.ensemble import ExtraTreesRegressor
 
 from askwho import _validation as check
 from askwho._parts import State, part
@@ -61,6 +60,8 @@ class Curve:
 
         A committee that cannot be scored, because a member was not asked, takes no part: its row is left out.
         """
+        from sklearn.ensemble import ExtraTreesRegressor  # noqa: PLC0415 - to learn alone: it takes long to import
+
         inputs = np.concatenate([_layout(in_order(expected, o), o[:, :_FIRST], expected, X) for o in orders])
         targets = np.concatenate(prefix_errors)
         known = np.flatnonzero(~np.isnan(targets).any(axis=1))

@@ -85,6 +85,7 @@ class Decisions:
         propensity: shape (n,), the probability with which this very set was chosen.
         propensities: shape (n, K), with which each of the order was chosen to be asked.
         outcome: what came of it; None before answers came.
+        there: shape (n,), how many of the order can be asked at all, the first ones; None where everybody can.
     """
 
     panel: Panel
@@ -97,6 +98,7 @@ class Decisions:
     propensity: Float[np.ndarray, " n"]
     propensities: Float[np.ndarray, "n K"]
     outcome: Outcome | None = None
+    there: Int[np.ndarray, " n"] | None = None
 
     def __len__(self) -> int:
         return len(self.k)
@@ -168,7 +170,8 @@ class Decisions:
             return ()
         k = int(self.k[i])
         missing = k - int(self.outcome.heard[i, self.order[i, :k]].sum())
-        return tuple(self.panel.names[j] for j in self.order[i, k : k + missing])
+        most = self.order.shape[1] if self.there is None else int(self.there[i])
+        return tuple(self.panel.names[j] for j in self.order[i, k : min(k + missing, most)])
 
     def to_columns(self, *, arrow: bool = False) -> dict[str, Any]:
         """Return one row a query, as plain lists that any table library takes and `Policy.read` reads back.
@@ -195,6 +198,8 @@ class Decisions:
         }
         if scores is not None:
             columns["scores"] = in_order(scores, self.order)
+        if self.there is not None:
+            columns["there"] = self.there
         if shares is not None:
             # Six digits tell probabilities apart, and take a third of the room.
             columns["base_shares"] = np.round(shares, 6)
@@ -243,7 +248,8 @@ class Decisions:
     def _in_their_place(self, heard: Bool[np.ndarray, "n K"]) -> Bool[np.ndarray, "n K"]:
         """Which ranks are to be asked in the place of those who gave no usable answer: the next, as many."""
         ranks, k = np.arange(self.order.shape[1]), self.k[:, None]
-        return (ranks >= k) & (ranks < 2 * k - heard.sum(axis=1, keepdims=True))
+        most = len(ranks) if self.there is None else self.there[:, None]
+        return (ranks >= k) & (ranks < np.minimum(2 * k - heard.sum(axis=1, keepdims=True), most))
 
     def to_json(self) -> str:
         """Return the columns as JSON, which `Policy.read` reads back after `json.loads`."""
@@ -294,7 +300,8 @@ def read_decisions(
     )
     ids = checked_ids(columns["id"], n)
     error, chance = (check.numeric(columns[name], name) for name in ("expected_error", "propensity"))
-    return Decisions(panel, ids, task, seen, order, k, error, chance, ranked("propensities"))
+    there = check.cardinalities(columns["there"], n, order.shape[1], "there") if "there" in columns else None
+    return Decisions(panel, ids, task, seen, order, k, error, chance, ranked("propensities"), there=there)
 
 
 @lru_cache(maxsize=256)

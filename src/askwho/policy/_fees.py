@@ -1,9 +1,10 @@
 """What a query will be charged: what everybody charges, or what the features foretell where fees differ by query."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from askwho import _validation as check
 from askwho._parts import State, part
@@ -43,6 +44,11 @@ class Fees:
         if self.model is not None:
             return np.clip(self.model.predict(X), *self.bounds)
         return self.usual[None] if len(X) == 1 else np.broadcast_to(self.usual, (len(X), len(self.usual)))
+
+    @cached_property
+    def free(self) -> Bool[np.ndarray, " a"]:
+        """Who has never charged anything, shape (|A|,)."""
+        return self.bounds[1] == 0
 
     def to_state(self) -> State:
         """Return the fees as arrays, and their model where there is one."""

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
-from scipy.optimize import isotonic_regression
 
 from askwho._parts import State, part
 from askwho._types import Task
@@ -130,6 +129,8 @@ class Outcomes:
         Along the path of prices more money is taken to buy no more errors: the errors of its places are smoothed so, by
         isotonic regression. A budget takes the least error that it buys, an error the least fee.
         """
+        from scipy.optimize import isotonic_regression  # noqa: PLC0415 - a price needs none of it, and it takes long
+
         fees, raw = self.means(task)
         errors = np.where(np.isnan(raw), np.inf, raw)
         known = np.flatnonzero(np.isfinite(errors))

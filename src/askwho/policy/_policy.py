@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Bool, Float, Shaped
 from numpy.typing import ArrayLike
 
 from askwho import _validation as check
@@ -145,6 +145,7 @@ class Policy:
         checked_target(target)
         seen, ids = self._named(queries, ids)
         seen = self._today(seen, target, fees, available)
+        available = self._free(target) if available is None else available
         plain = self._plain and seen.judged.scores is None
         if plain and len(seen) == 1 and available is None and target.k is None and not explore:
             return self._decide_one(seen, target, ids)
@@ -177,7 +178,8 @@ class Policy:
             if rows.size:
                 curve[rows] = self.cardinality.curve.predict(seen.X[rows], seen.expected[rows], order[rows])
         error = self._shown(in_order(curve, np.minimum(k, curve.shape[1])[:, None] - 1)[:, 0])
-        return Decisions(self.panel, ids, self.task, seen, order, k, error, chance, chances)
+        reach = None if there is None else np.minimum(width, there.sum(axis=1))
+        return Decisions(self.panel, ids, self.task, seen, order, k, error, chance, chances, there=reach)
 
     def combine(
         self,
@@ -279,6 +281,7 @@ class Policy:
         table = None if isinstance(queries, Seen) else table_of(queries, "queries", texts=self.texts)
         seen, ids = self._named(queries if table is None else table, ids)
         seen = self._today(seen, aim, fees, available)
+        available = self._free(aim) if available is None else available
         given, told = answers_so_far(self, table, answers, info, len(seen))
         if given is not None:
             self.check_type(given)
@@ -361,6 +364,9 @@ class Policy:
         tried, width = self.tried, self.cardinality.width
         if in_turn and self.turns is not None:
             tried, width = self.turns.tried, len(self.turns.asking.bases)
+        if target.max_error is None and self._free(target) is not None:
+            # Kept whatever the rows say; and among those who charge nothing every price decides the same.
+            return tried.setting(tried.places - 1)
         # Nobody is asked twice: no fee is above that of the largest committee of the dearest.
         most = float(np.sort(self.judge.fees.usual)[-width:].sum()) if width else 0.0
         return find_setting(tried, target, task=self.task, most_fee=most)
@@ -486,6 +492,11 @@ class Policy:
         if not found.share:
             return np.full(len(seen), found.fee_weight)
         return np.where(seen.coins < found.share, found.other, found.fee_weight)
+
+    def _free(self, target: Target) -> Bool[np.ndarray, " a"] | None:
+        """Who alone can be asked where nothing may be spent: no price keeps a query from whom it needs most."""
+        free = self.judge.fees.free
+        return free if target.budget == 0 and free.any() else None
 
     def _today(self, seen: Seen, target: Target, fees: ArrayLike | None, available: object) -> Seen:
         """The queries at today's fees, or why this target or this policy cannot take them."""

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy.special import bdtr, ndtri
 
 from askwho._types import Task
 from askwho.exceptions import InvalidInputError
@@ -67,6 +66,8 @@ def shown_within(
     # What no loss exceeds needs no test.
     trivial = targets >= bounds
     if groups is None and bool((bounds == 1.0).all()) and bool(np.isin(losses[known], (0.0, 1.0)).all()):
+        from scipy.special import bdtr  # noqa: PLC0415 - for promises alone: it takes long to import
+
         wrong, n = np.where(known, losses, 0.0).sum(axis=0), known.sum(axis=0)
         return trivial | (bdtr(wrong, n, np.minimum(targets, 1.0)) <= level)
     gains = np.where(known, targets - losses, 0.0)
@@ -90,6 +91,8 @@ def _goal_reached(
     gains: np.ndarray, known: np.ndarray, spread: np.ndarray, most: np.ndarray, level: float
 ) -> np.ndarray:
     """Bet along the rows; `spread` is the variance of one row to begin with, `most` the largest stake, each (h,)."""
+    from scipy.special import ndtri  # noqa: PLC0415 - as above
+
     starts = np.linspace(0, len(gains), min(_BETS, len(gains)), endpoint=False).astype(np.intp)
     squares = np.add.reduceat(np.square(gains), starts, axis=0)
     counts = np.add.reduceat(known.astype(np.float64), starts, axis=0)

@@ -27,7 +27,7 @@ class Target:
     Args:
         k: ask exactly so many.
         fee_weight: λ, how much error one unit of money is worth.
-        budget: the mean fee to stay within.
+        budget: the mean fee to stay within; of 0, nobody is asked who ever charged anything, if there are others.
         max_error: the mean error to stay within: a share of wrong answers, or the root of the mean squared error.
         confidence: the probability with which a promise is kept, such as 0.95.
 
