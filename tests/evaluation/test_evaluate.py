@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from askwho import Columns, InvalidInputError, Target, evaluate, read_log
-from askwho.evaluation import Point, Resamples, adaptive_points, fixed_points, hulls, sequential_points
+from askwho.evaluation import Point, Resamples, adaptive_points, error_interval, fixed_points, hulls, sequential_points
 from askwho.replay import Replay
 from tests import cases, synthetic
 
@@ -71,10 +71,19 @@ def test_best_single_is_chosen_on_the_rows_of_training(case):
     assert result["baselines"]["best_single"]["name"] == policy.panel.names[best]
 
 
-def test_choices_that_cannot_be_scored_are_counted():
+def test_what_cannot_be_scored_lowers_the_effective_rows():
     policy, _ = cases.case("plain vote")
     result = evaluate(policy, read_log(synthetic.classification(300, seed=2, missing=0.3), cases.ANSWERS), draws=20)
-    assert 0.2 < result["scored_share"]["adaptive"] < 1
+    assert 0 < result["effective_rows"]["adaptive"] < 300
+    assert all((row["error"] is None) == (row["effective_rows"] < 30) for row in result["adaptive"])
+
+
+def test_a_handful_of_rows_tells_no_error():
+    policy, log = cases.case("plain vote")
+    result = evaluate(policy, log.rows(np.arange(29)), draws=20)
+    assert all(row["error"] is None for kind in ("fixed_k", "adaptive", "entities") for row in result[kind])
+    assert all(value in (None, [None, None]) for value in result["headline"].values())
+    assert evaluate(policy, log.rows(np.arange(30)), draws=20)["adaptive"][0]["error"] is not None
 
 
 def test_a_log_of_other_entities_is_refused():
@@ -100,7 +109,7 @@ def test_intervals_cover_a_known_mean():
     for trial in range(60):
         errors = (rng.random(300) < 0.3).astype(float)
         resamples = Resamples.of(np.arange(300), "classification", draws=150, random_state=trial)
-        low, high = np.quantile(resamples.error(errors[:, None])[1:, 0], [0.025, 0.975])
+        low, high = error_interval(*resamples.tally([Point(errors, np.zeros(300))]))
         hits += low <= 0.3 <= high
     assert hits >= 50
 

@@ -62,7 +62,7 @@ def test_asking_in_turn_is_not_theirs():
     assert evaluate(policy, log, draws=5)["sequential"]
     result = evaluate(policy, log, scores=scores, draws=5)
     assert result["sequential"] == []
-    assert result["scored_share"]["sequential"] is None
+    assert result["effective_rows"]["sequential"] is None
 
 
 def test_batches_take_their_own_rows(ranked):

@@ -114,6 +114,9 @@ def fit(
     ] = 1.0,
     encoder: o.Encoder = "hashing",
     cv: Annotated[int, typer.Option(help="How many folds to cross-fit in.")] = 5,
+    promise: Annotated[
+        float, typer.Option(help="The share of the log to keep for promises (--confidence), such as 0.3.")
+    ] = 0.0,
     seed: o.Seed = 0,
     json_: o.Json = False,
 ) -> None:
@@ -130,6 +133,7 @@ def fit(
             cardinality=cardinality,
             encoder=encoder,
             cv=cv,
+            promise=promise,
             random_state=seed,
             progress=lambda line: err.print(line, markup=False),
         )
@@ -230,6 +234,8 @@ def report(
     budget: Annotated[float | None, typer.Option(help="Show this mean fee; the best single's, unless said.")] = None,
     max_error: Annotated[float | None, typer.Option(help="Show staying within this error.")] = None,
     confidence: Annotated[float | None, typer.Option(help="Show --budget and --max-error as promises.")] = None,
+    max_fee: o.MaxFee = None,
+    max_loss: o.MaxLoss = None,
     fee_weight: Annotated[float | None, typer.Option(help="Show this price of an error.")] = None,
     by: Annotated[str | None, typer.Option(help="The column of the groups to tell apart.")] = None,
     allow: o.Allow = None,
@@ -237,7 +243,7 @@ def report(
     json_: o.Json = False,
 ) -> None:
     """Write one HTML file that shows what a policy saves on a log it has not seen; its figures too, beside it."""
-    target = o.target_of(k, fee_weight, budget, max_error, confidence, optional=True)
+    target = o.target_of(k, fee_weight, budget, max_error, confidence, max_fee, max_loss, optional=True)
     loaded, table = load(policy, allow=o.words(allow)), read_table(log)
     if by is not None and by not in table:
         raise InvalidInputError(f"`--by` must be a column of the log, got {by!r}: it has {', '.join(table)}.")
@@ -267,6 +273,8 @@ def route(
     budget: o.Budget = None,
     max_error: o.MaxError = None,
     confidence: o.Confidence = None,
+    max_fee: o.MaxFee = None,
+    max_loss: o.MaxLoss = None,
     fee_weight: o.FeeWeight = None,
     mode: Annotated[
         str, typer.Option(help="at-once; or sequential: one question at a time, by the answers so far in QUERIES.")
@@ -279,7 +287,8 @@ def route(
     json_: o.Json = False,
 ) -> None:
     """Write for each query whom to ask, how many, the expected fee and the expected error."""
-    loaded, target = load(policy, allow=o.words(allow)), o.target_of(k, fee_weight, budget, max_error, confidence)
+    loaded = load(policy, allow=o.words(allow))
+    target = o.target_of(k, fee_weight, budget, max_error, confidence, max_fee, max_loss)
     one_of(mode, "mode", ["at-once", "sequential"])
     rng = np.random.default_rng(seed)
     sequential = mode == "sequential"
@@ -324,12 +333,15 @@ def explain(
     budget: o.Budget = None,
     max_error: o.MaxError = None,
     confidence: o.Confidence = None,
+    max_fee: o.MaxFee = None,
+    max_loss: o.MaxLoss = None,
     fee_weight: o.FeeWeight = None,
     allow: o.Allow = None,
     json_: o.Json = False,
 ) -> None:
     """Say why a query goes to whom it goes to: expected errors, fees, past queries like it, and one more."""
-    loaded, target = load(policy, allow=o.words(allow)), o.target_of(k, fee_weight, budget, max_error, confidence)
+    loaded = load(policy, allow=o.words(allow))
+    target = o.target_of(k, fee_weight, budget, max_error, confidence, max_fee, max_loss)
     table = read_table(queries)
     n = len(next(iter(table.values())))
     if not 0 <= row < n:

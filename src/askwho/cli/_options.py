@@ -39,6 +39,12 @@ MaxError = Annotated[float | None, typer.Option(help="Stay within this mean erro
 Confidence = Annotated[
     float | None, typer.Option(help="Promise --budget and --max-error with this probability, such as 0.95.")
 ]
+MaxFee = Annotated[
+    float | None, typer.Option(help="What no query is ever charged more than: to promise --budget where fees differ.")
+]
+MaxLoss = Annotated[
+    float | None, typer.Option(help="What no error is ever above: to promise --max-error where answers are numbers.")
+]
 FeeWeight = Annotated[float | None, typer.Option(help="How much error one unit of money is worth.")]
 Seed = Annotated[int, typer.Option(help="The seed of everything.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -99,13 +105,15 @@ def target_of(
     budget: float | None,
     max_error: float | None,
     confidence: float | None,
+    max_fee: float | None = None,
+    max_loss: float | None = None,
     *,
     optional: bool = False,
 ) -> Any:  # noqa: ANN401 - a target, or None where it may be left out
     """Return the target that was given."""
     if optional and all(value is None for value in (k, fee_weight, budget, max_error, confidence)):
         return None
-    return Target(k, fee_weight, budget, max_error, confidence)
+    return Target(k, fee_weight, budget, max_error, confidence, max_fee, max_loss)
 
 
 def words(given: str | None) -> list[str]:

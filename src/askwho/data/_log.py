@@ -73,6 +73,23 @@ class Log:
             ids=None if self.ids is None else self.ids[index],
         )
 
+    def with_own_fees(self) -> "Log":
+        """Return the log with fees that its own rows tell, where it is part of another whose fees differ by query.
+
+        A fee that no row told was filled in with the mean over all rows, those of the other part among them.
+        """
+        if isinstance(self.columns.fees, Mapping) or self.columns.fees is None:
+            return self
+        filled = ~self.asked & np.isclose(self.fees, self.panel.fees, rtol=1e-12, atol=0.0)
+        told = np.where(filled, 0.0, self.fees).sum(axis=0)
+        count = (~filled).sum(axis=0)
+        mean = np.divide(told, count, out=self.panel.fees.copy(), where=count > 0)
+        fees = np.where(filled, mean, self.fees)
+        entities = [
+            replace(each, fee=float(fee)) for each, fee in zip(self.panel.entities, fees.mean(axis=0), strict=True)
+        ]
+        return replace(self, panel=Panel(tuple(entities)), fees=fees)
+
     def behind(self, panel: Panel, answers: Answers) -> "Log":
         """Return the log of a larger panel, some of whom answer for themselves and for nothing.
 

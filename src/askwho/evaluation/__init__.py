@@ -1,7 +1,7 @@
 """What a policy gets and pays on rows it has not seen, beside plain baselines, with intervals."""
 
 from askwho.evaluation._evaluate import evaluate, figures_of, headline
-from askwho.evaluation._points import Point, Resamples, hulls, interval, table_of
+from askwho.evaluation._points import Point, Resamples, error_interval, hulls, interval, table_of
 from askwho.evaluation._settings import adaptive_points, fixed_points, point_of, sequential_points, single_point
 from askwho.metrics import Frontier
 
@@ -10,6 +10,7 @@ __all__ = [
     "Point",
     "Resamples",
     "adaptive_points",
+    "error_interval",
     "evaluate",
     "figures_of",
     "fixed_points",

@@ -139,7 +139,7 @@ class Resamples:
         for draw in range(1, draws + 1):
             drawn = uniform(mixed(step(key, draw)))
             weights[draw] = len(_OFTEN) - np.searchsorted(_OFTEN[::-1], drawn, side="right")
-        return cls(weights, task, np.unique(groups, return_inverse=True)[1].reshape(-1))
+        return cls(weights, task, np.unique(_keys(groups), return_inverse=True)[1].reshape(-1))
 
     def tally(self, points: Sequence[Point]) -> list[Tally]:
         """Return the sums of each setting."""

@@ -60,4 +60,4 @@ def learn_turns(replay: Replay, real: Replay, fold: Int[np.ndarray, " n"], *, ra
     for rows, held in each_fold(fold % 2):
         there = [each.rows(held) for each in anew]
         got[:, held], paid[:, held], sizes[:, held] = real.rows(held).taken(rule(rows), tried, there)
-    return InTurn(rule(np.arange(n)), replay.outcomes(tried, got, paid, sizes))
+    return InTurn(rule(np.arange(n)), real.outcomes(tried, got, paid, sizes, in_turn=True))

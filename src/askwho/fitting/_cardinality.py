@@ -80,7 +80,7 @@ def learn_cardinality(
     got, paid = real.came(orders, sizes, errors if real.chances is None else None)
     if real.chances is not None:
         got = corrected(expected, got, real.weights(orders, sizes), grouped(real.log.groups))
-    return at_work(learn(np.arange(n))), replay.outcomes(prices, got, paid, sizes)
+    return at_work(learn(np.arange(n))), real.outcomes(prices, got, paid, sizes)
 
 
 def _by_metric(replay: Replay, order: Order, metric: str) -> np.ndarray:

@@ -13,6 +13,7 @@ from askwho.core import Answers, Cell, Entity, Panel, folds
 from askwho.data import EncoderLike, FeatureEncoder, Log
 from askwho.exceptions import InvalidInputError
 from askwho.fitting._asking import learn_turns
+from askwho.fitting._calibrate import promised
 from askwho.fitting._cardinality import learn_cardinality
 from askwho.fitting._committee import choose_committee, choose_overlap, learn_beliefs
 from askwho.fitting._judge import learn_judge
@@ -23,6 +24,8 @@ from askwho.replay import Replay, chances_of
 
 # What a fold must hold to teach anything.
 _ROWS_A_FOLD = 4
+# Names the stream of numbers that says which groups are kept for promises.
+_APART = 0x5EED
 # A committee of k is worth learning of where so many rows have k answers.
 _FEWEST_WHOLE = 8
 
@@ -37,6 +40,7 @@ def fit(
     encoder: EncoderLike = "hashing",
     cv: int = 5,
     max_k: int = 12,
+    promise: float = 0.0,
     random_state: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Policy:
@@ -55,6 +59,8 @@ def fit(
         encoder: how text becomes numbers, as in `FeatureEncoder.fit`.
         cv: how many folds to cross-fit in; fewer where there are fewer than four rows for each.
         max_k: the largest committee.
+        promise: the share of the log's groups that is kept for promises: nothing is learned from them, and a target
+            with `confidence` is shown on them alone. What it costs is what those rows would have taught.
         random_state: the seed of everything.
         progress: called with a line of text as the fit goes on.
     """
@@ -65,6 +71,7 @@ def fit(
     settings = checked_cardinality(cardinality)
     check_learner(learner)
     seed = check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
+    log, kept = _kept_apart(log, check.finite_number(promise, "promise", minimum=0.0), seed)
     fold = folds(log.groups, fold_count(cv, len(log), log.groups), random_state=seed)
     if encoder != "hashing" and log.columns.text is not None:
         say(f"encoding {len(log)} texts")
@@ -93,7 +100,7 @@ def fit(
     judge = replace(judge, overlap=replay.seen.judged.overlap)
     real = replace(real, seen=replay.seen, combiner=replay.combiner)
     how_many, tried = learn_cardinality(replay, real, fold, settings=settings, width=width, random_state=seed)
-    return Policy(
+    policy = Policy(
         columns=log.columns,
         panel=whole.panel,
         task=whole.task,
@@ -107,6 +114,24 @@ def fit(
         past=Past.of(X, whole.errors, random_state=seed),
         facts=Facts(tuple(errors.tolist()), trials, committees, None if trial is None else trial.base.name),
     )
+    return policy if kept is None else promised(policy, kept)
+
+
+def _kept_apart(log: Log, share: float, seed: int) -> tuple[Log, Log | None]:
+    """The rows to learn from, and those that are kept for promises: whole groups, of which nothing is learned."""
+    if share == 0.0:
+        return log, None
+    if share >= 1.0:
+        raise InvalidInputError(f"`promise` must be below 1, got {share:g}: it is the share of groups to keep apart.")
+    names, group = np.unique(log.groups, return_inverse=True)
+    count = round(share * len(names))
+    if not 0 < count < len(names):
+        raise InvalidInputError(f"`promise` must keep a group and leave one, got {share:g} of {len(names)}.")
+    apart = np.zeros(len(names), dtype=bool)
+    # A stream of its own: the same seed must not tie who is kept apart to how folds are drawn.
+    apart[np.random.default_rng([seed, _APART]).permutation(len(names))[:count]] = True
+    held = apart[group.reshape(-1)]
+    return log.rows(np.flatnonzero(~held)).with_own_fees(), log.rows(np.flatnonzero(held))
 
 
 def fold_count(cv: int, n: int, groups: Shaped[np.ndarray, " n"], *, what: str = "log") -> int:

@@ -50,6 +50,10 @@ class Outcomes:
         sizes: shape (p, n), how many were asked.
         groups: shape (n,), which rows belong together; None where each is alone.
         coins: shape (n,), `Seen.coins` of each query; None where prices are not mixed.
+        fresh: whether nothing of the policy was learned from these rows: they may carry a promise.
+        estimated: what is an estimate, because not everybody was asked: `"errors"`, `"fees"`; nothing may be promised
+            of it.
+        kept: what was done on rows that were kept for promises; None where none were.
     """
 
     prices: Float[np.ndarray, " p"]
@@ -58,6 +62,9 @@ class Outcomes:
     sizes: Int[np.ndarray, "p n"]
     groups: Int[np.ndarray, " n"] | None = None
     coins: Float[np.ndarray, " n"] | None = None
+    fresh: bool = False
+    estimated: tuple[str, ...] = ()
+    kept: "Outcomes | None" = None
     # Settings found before, by target: finding one takes long beside deciding one query.
     _found: dict[Any, Setting] = field(default_factory=dict[Any, Setting], init=False, repr=False)
 
@@ -105,6 +112,8 @@ class Outcomes:
             self.sizes[:, rows],
             None if groups is None else groups[rows],
             None if coins is None else coins[rows],
+            self.fresh,
+            self.estimated,
         )
 
     def validated(self, task: Task) -> list[dict[str, float]]:
@@ -176,7 +185,7 @@ class Outcomes:
             arrays["groups"] = self.groups.astype(np.int32)
         if self.coins is not None:
             arrays["coins"] = self.coins
-        return State(arrays=arrays)
+        return State(plain={"fresh": self.fresh, "estimated": list(self.estimated)}, arrays=arrays).hold(kept=self.kept)
 
     @classmethod
     def from_state(cls, state: State) -> "Outcomes":
@@ -192,7 +201,18 @@ class Outcomes:
             errors[errors < 0] = np.nan
         beside = dict(zip(there, more, strict=True))
         groups = beside["groups"].astype(np.intp) if "groups" in beside else None
-        return cls(prices, errors, fees, sizes.astype(np.intp), groups, beside.get("coins"))
+        estimated = tuple(str(each) for each in state.plain["estimated"])
+        return cls(
+            prices,
+            errors,
+            fees,
+            sizes.astype(np.intp),
+            groups,
+            beside.get("coins"),
+            bool(state.plain["fresh"]),
+            estimated,
+            state.read("kept"),
+        )
 
     @property
     def _steps(self) -> int:

@@ -367,8 +367,10 @@ class Policy:
         if target.max_error is None and self._free(target) is not None:
             # Kept whatever the rows say; and among those who charge nothing every price decides the same.
             return tried.setting(tried.places - 1)
-        # Nobody is asked twice: no fee is above that of the largest committee of the dearest.
+        # Nobody is asked twice: no fee is above that of the largest committee of the dearest, if fees do not differ.
         most = float(np.sort(self.judge.fees.usual)[-width:].sum()) if width else 0.0
+        if self.judge.fees.model is not None:
+            most = None
         return find_setting(tried, target, task=self.task, most_fee=most)
 
     def read(self, routes: Any) -> Decisions:  # noqa: ANN401 - a table in any form

@@ -6,7 +6,8 @@ is reached only by passing the test of the first that does, which happens with p
 so everything before the failure may be used, and no test pays for the others.
 
 What is assumed: rows, or groups where there are any, are drawn independently from what the queries to come are drawn
-from; and no loss is above its bound, which for squared errors only the rows can tell.
+from; nothing of the policy was learned from them; no group to come is larger than the largest of them; and no loss is
+above its bound, which the user states where the log cannot: no sample tells what it has not seen.
 """
 
 from collections.abc import Callable
@@ -28,6 +29,11 @@ _MARGIN = 1.05
 _MOST_STAKE = 0.99
 # Places are tested together, as many as fit into so many cells.
 _CELLS, _AT_A_TIME = 1 << 20, 128
+# What is said where a promise would stand on weights that were learned.
+_ESTIMATED = (
+    "`{name}` cannot be promised on these rows: not everybody was asked, and who was is only known by what the log "
+    "tells of it. Without `confidence` it is an estimate."
+)
 # Enough for six digits, which is what a message shows: 2⁻²⁴ of the range is left.
 _HALVINGS = 24
 
@@ -112,35 +118,78 @@ def _goal_reached(
     return capital == 1.0
 
 
-def find_setting(outcomes: Outcomes, target: Target, *, task: Task, most_fee: float) -> Setting:
+def find_setting(outcomes: Outcomes, target: Target, *, task: Task, most_fee: float | None) -> Setting:
     """Return the setting at which held-out rows meet a mean fee, an error, or both; or say what can be had.
 
     So that a budget between two stored prices is spent, the setting may mix them: a query's features toss its coin, and
     it is decided at the one price or the other, always at the same. The mixture itself is what was tried.
 
-    With `confidence` it is a promise: with that probability over the rows of `outcomes`, queries drawn from what these
-    were drawn from cost at most `budget` in the mean, and err at most `max_error`; both at once, where both are given.
-    This holds for any number of rows, if they are independent, or their groups where there are any, and if nothing to
-    come is far beyond what was recorded: no group or fee that differs by query above the largest, no squared error
-    above twice the largest at that setting.
-
-    It is exact for the policy whose rows they are: the one that `calibrate` returns. The rows that `fit` leaves are of
-    policies fitted on a fold less each, which err a little more and are otherwise the same.
+    With `confidence` it is a promise: with that probability over the rows, queries drawn from what these were drawn
+    from cost at most `budget` in the mean, and err at most `max_error`; both at once, where both are given. This holds
+    for any number of rows, if they are independent, or their groups where there are any. The rows are those that `fit`
+    kept for promises, or that `calibrate` was given: nothing else ever saw them.
 
     Args:
         outcomes: what was done on held-out rows.
         target: a budget, an error, or both.
         task: what the truth is.
-        most_fee: the largest fee that a query can have.
+        most_fee: the largest fee that a query can have; None where fees differ by query, and nothing says.
     """
 
     def find() -> Setting:
         if target.confidence is None:
             return outcomes.meeting(task, budget=target.budget, max_error=target.max_error)
-        promises = Promises(outcomes, most_fee=most_fee, squared=task == "regression")
+        rows = outcomes if outcomes.fresh else outcomes.kept
+        if rows is None:
+            raise InvalidInputError(
+                "`confidence` must be promised by rows that nothing was learned from, got a policy without any: fit "
+                "with promise=0.3, which keeps that share of the log apart, or calibrate on other rows."
+            )
+        squared = task == "regression"
+        promises = Promises(
+            rows,
+            most_fee=_fee_bound(rows, target, most_fee) if target.budget is not None else float("inf"),
+            most_loss=_loss_bound(rows, target, squared=squared) if target.max_error is not None else float("inf"),
+            squared=squared,
+        )
         return promises.choose(budget=target.budget, max_error=target.max_error, confidence=target.confidence)
 
     return outcomes.remembered(target, find)
+
+
+def _fee_bound(rows: Outcomes, target: Target, most_fee: float | None) -> float:
+    """The largest fee that a query can have: of fees that all have, or as the user states it."""
+    if "fees" in rows.estimated:
+        raise InvalidInputError(_ESTIMATED.format(name="budget"))
+    if most_fee is not None:
+        return most_fee
+    largest = float(rows.fees.max())
+    if target.max_fee is None:
+        raise InvalidInputError(
+            "`max_fee` must be given to promise a `budget` where fees differ by query: no row excludes a larger bill. "
+            f"State what no query will ever be charged; the largest here is {largest:g}."
+        )
+    if target.max_fee < largest:
+        raise InvalidInputError(f"`max_fee` must be at least {largest:g}, got {target.max_fee:g}: a row is charged it.")
+    return target.max_fee
+
+
+def _loss_bound(rows: Outcomes, target: Target, *, squared: bool) -> float:
+    """The largest loss that a query can have: 1, or as the user states it, squared."""
+    if "errors" in rows.estimated:
+        raise InvalidInputError(_ESTIMATED.format(name="max_error"))
+    largest = float(np.max(rows.errors, initial=0.0, where=~np.isnan(rows.errors)))
+    if not squared and largest <= 1.0:
+        return 1.0
+    largest = float(np.sqrt(largest)) if squared else largest
+    if target.max_loss is None:
+        raise InvalidInputError(
+            "`max_loss` must be given to promise a `max_error` of numbers: no row excludes a larger error. State what "
+            f"no error will ever be above, in the unit of the truth; the largest here is {largest:g}."
+        )
+    if target.max_loss < largest:
+        raise InvalidInputError(f"`max_loss` must be at least {largest:g}, got {target.max_loss:g}: a row errs by it.")
+    return target.max_loss**2 if squared else target.max_loss
 
 
 class Promises:
@@ -148,21 +197,16 @@ class Promises:
 
     Args:
         rows: what the policy did on held-out rows.
-        most_fee: the largest fee that a query can have; a larger one in the rows takes its place.
-        squared: whether errors are squared, and targets roots of their means. Nothing but the rows says where squared
-            errors end: none is taken to be above twice the largest at the same place. Others end at 1, if these do.
+        most_fee: the largest fee that a query can have.
+        most_loss: the largest loss that one can have, squared where losses are.
+        squared: whether errors are squared, and targets roots of their means.
     """
 
-    def __init__(self, rows: Outcomes, *, most_fee: float, squared: bool) -> None:
+    def __init__(self, rows: Outcomes, *, most_fee: float, most_loss: float, squared: bool) -> None:
         self.rows = rows
         self.squared = squared
-        largest = np.where(np.isnan(rows.errors), 0.0, rows.errors).max(axis=1)
-        here, there, _ = rows.mixed(np.arange(rows.places))
-        ends = not squared and largest.max() <= 1.0
-        worst = np.ones(rows.places) if ends else 2 * np.maximum(largest[here], largest[there])
-        dearest = float(np.max(rows.fees, initial=most_fee, where=~np.isnan(rows.fees)))
-        self._fees = _Losses(rows, rows.fees, np.full(rows.places, dearest))
-        self._errors = _Losses(rows, rows.errors, worst)
+        self._fees = _Losses(rows, rows.fees, np.full(rows.places, most_fee))
+        self._errors = _Losses(rows, rows.errors, np.full(rows.places, most_loss))
 
     def choose(self, *, budget: float | None, max_error: float | None, confidence: float) -> Setting:
         """Return the setting that keeps what is asked for, or say what could be kept.

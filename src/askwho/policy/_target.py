@@ -30,6 +30,10 @@ class Target:
         budget: the mean fee to stay within; of 0, nobody is asked who ever charged anything, if there are others.
         max_error: the mean error to stay within: a share of wrong answers, or the root of the mean squared error.
         confidence: the probability with which a promise is kept, such as 0.95.
+        max_fee: where fees differ by query, what none to come will be charged more than: a promise of a budget needs
+            it, for rows alone cannot exclude a bill that none of them saw.
+        max_loss: where answers are numbers, what no error to come will be above, in their unit: a promise of an error
+            needs it likewise.
 
     >>> Target(budget=0.1, confidence=0.95)
     Target(budget=0.1, confidence=0.95)
@@ -40,6 +44,8 @@ class Target:
     budget: float | None = None
     max_error: float | None = None
     confidence: float | None = None
+    max_fee: float | None = None
+    max_loss: float | None = None
 
     def __post_init__(self) -> None:
         asked = (self.k is not None, self.fee_weight is not None, self.budget is not None, self.max_error is not None)
@@ -51,11 +57,14 @@ class Target:
             )
         if self.k is not None:
             check.whole_number(self.k, "k", minimum=1)
-        for name in ("fee_weight", "budget", "max_error"):
+        for name in ("fee_weight", "budget", "max_error", "max_fee", "max_loss"):
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, check.finite_number(value, name, minimum=0.0))
         if self.confidence is None:
+            caps = [name for name in ("max_fee", "max_loss") if getattr(self, name) is not None]
+            if caps:
+                raise InvalidInputError(f"`{caps[0]}` must come with `confidence`: only a promise needs a cap.")
             return
         if not self.searched:
             given = "`k`" if self.fee_weight is None else "`fee_weight`"

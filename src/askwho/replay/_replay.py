@@ -252,7 +252,7 @@ class Replay:
         return orders if len(orders) == len(prices) else orders * len(prices)
 
     def at_once(self, cardinality: Cardinality, prices: Float[np.ndarray, " p"]) -> Outcomes:
-        """Return what asking k(x) at once gets, pays and asks at each price."""
+        """Return what asking k(x) at once gets, pays and asks at each price, on rows that nothing was learned from."""
         orders = self.orders(prices.tolist(), cardinality.width)
         sizes = cardinality.sizes_at(self.seen.X, self.seen.expected, orders, self.seen.fees, prices.tolist())
         got, paid = self.came(orders, sizes)
@@ -264,7 +264,7 @@ class Replay:
                 ]
             )
             got = corrected(expected, got, self.weights(orders, sizes), grouped(self.log.groups))
-        return self.outcomes(prices, got, paid, sizes)
+        return self.outcomes(prices, got, paid, sizes, fresh=True)
 
     def came(
         self,
@@ -307,9 +307,13 @@ class Replay:
         got: Float[np.ndarray, "p n"],
         paid: Float[np.ndarray, "p n"],
         sizes: Int[np.ndarray, "p n"],
+        *,
+        in_turn: bool = False,
+        fresh: bool = False,
     ) -> Outcomes:
-        """Return outcomes with the groups and coins of these rows."""
-        return Outcomes(prices, got, paid, sizes, grouped(self.log.groups), self.seen.coins)
+        """Return outcomes with the groups and coins of these rows; asked in turn, what is paid goes by answers too."""
+        estimated = () if self.chances is None else ("errors", "fees") if in_turn else ("errors",)
+        return Outcomes(prices, got, paid, sizes, grouped(self.log.groups), self.seen.coins, fresh, estimated)
 
     def in_turn(self, asking: Asking, price: float) -> Taken:
         """Return what asking in turn comes to at a price."""
