@@ -75,7 +75,8 @@ def check(
         for problem in found.problems:
             where = f" in {problem.column!r}" if problem.column else ""
             rows = f" (rows {', '.join(map(str, problem.rows))}, ...)" if problem.rows else ""
-            out.print(visible(f"{problem.severity}{where}: {problem.message}{rows}"), markup=False)
+            # One line each, whatever the terminal's width: a search for "warning" finds all of it.
+            out.print(visible(f"{problem.severity}{where}: {problem.message}{rows}"), markup=False, soft_wrap=True)
         if not found.problems:
             out.print("no problem found")
     if not found.usable:
