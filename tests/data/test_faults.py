@@ -253,8 +253,8 @@ def test_a_feature_that_does_not_move_is_no_leak_of_a_rare_class():
 
 def test_names_of_groups_tell_the_truth_of_other_groups_nothing():
     table = texts(1200)
-    group = np.arange(1200) // 4
-    table["truth"] = np.array(LABELS)[np.random.default_rng(0).integers(0, 3, 300)][group]
+    group = np.arange(1200) // 20
+    table["truth"] = np.array(LABELS)[np.random.default_rng(0).integers(0, 3, 60)][group]
     table |= {"x_name": np.array([f"image {g}" for g in group]), "g": group}
     columns = Columns(truth="truth", answers="answer_*", features="x_*", groups="g")
     assert not describe(table, columns).problems
@@ -346,6 +346,16 @@ def test_a_kind_of_query_that_somebody_was_never_asked_about(kind):
     )
     assert problem.message.startswith(words)
     assert problem.message.endswith("Ask it about some")
+
+
+def test_parts_of_a_number_that_are_never_asked_about_are_one_kind():
+    table = texts(1000)
+    table["x_0"] = np.random.default_rng(0).permutation(1000) / 10
+    words = "left where 'x_0' is from 30 to 79.9 (0% of them, 100% elsewhere)"
+    assert words in only(holed(table, (table["x_0"] >= 30) & (table["x_0"] < 80)), CLASSES).message
+    table["x_0"][table["x_0"] < 20] = np.nan
+    problem = only(holed(table, np.isnan(table["x_0"])), CLASSES)
+    assert "left where 'x_0' is empty (0% of them, 100% elsewhere)" in problem.message
 
 
 def test_an_empty_answer_is_no_hole():

@@ -94,11 +94,12 @@ def _scarce(name: str, asked: np.ndarray, feature: str, by: Kinds) -> _Hole | No
     """The kind of query that an entity was hardly ever asked about, if there is one."""
     codes = by.of_at_least(_LEAST_EXPECTED / asked.mean()).codes
     shares = _shares(asked, codes)
-    if not shares or min(shares.values()) > _HARDLY * asked.mean():
+    low = [code for code, share in shares.items() if share <= _HARDLY * asked.mean()]
+    if not low:
         return None
-    code = min(shares, key=lambda code: shares[code])
-    there = codes == code
-    return _Hole(name, 1.0, feature, by.labels[code], float(asked[there].mean()), float(asked[~there].mean()))
+    where, label = by.around(min(low, key=lambda code: shares[code]), low)
+    there = np.isin(codes, where)
+    return _Hole(name, 1.0, feature, label, float(asked[there].mean()), float(asked[~there].mean()))
 
 
 def _dependent(name: str, asked: np.ndarray, feature: str, by: Kinds, chance: float) -> _Hole | None:

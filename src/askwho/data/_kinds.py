@@ -1,5 +1,6 @@
 """Kinds of rows by what is in one column, and how much of something else they explain."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,16 +25,29 @@ class Kinds:
     Args:
         codes: shape (n,), the kind's place in `labels`; -1 where a row is of none.
         labels: what the column is in each kind: "is 'a'", "is from 0.1 to 0.4", "is empty".
+        ends: the ends of each part of a column of numbers, as they are shown; kinds behind them are no parts.
     """
 
     codes: Int[np.ndarray, " n"]
     labels: tuple[str, ...]
+    ends: tuple[tuple[str, str], ...] = ()
 
     def of_at_least(self, rows: float) -> "Kinds":
         """Return the same kinds without those of fewer rows."""
         counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.labels))
         few = np.append(counts < rows, False)
-        return Kinds(np.where(few[self.codes], -1, self.codes), self.labels)
+        return Kinds(np.where(few[self.codes], -1, self.codes), self.labels, self.ends)
+
+    def around(self, code: int, among: Collection[int]) -> tuple[range, str]:
+        """Return a kind with the parts beside it that are among some, and what the column is there."""
+        first = last = code
+        while first - 1 in among and first - 1 < len(self.ends) and first < len(self.ends):
+            first -= 1
+        while last + 1 in among and last + 1 < len(self.ends):
+            last += 1
+        alone = first == last
+        label = self.labels[code] if alone else f"is from {self.ends[first][0]} to {self.ends[last][1]}"
+        return range(first, last + 1), label
 
 
 def kinds(values: np.ndarray) -> Kinds:
@@ -43,11 +57,10 @@ def kinds(values: np.ndarray) -> Kinds:
         return Kinds(np.zeros(len(values), dtype=np.int64), ("is empty",))
     codes = np.full(len(values), -1)
     numbers = as_numbers(values)
-    codes[~empty], labels = _parts(values[~empty], numbers[~empty]) if numbers is not None else _common(values[~empty])
-    if empty.any():
-        codes[empty] = len(labels)
-        labels = (*labels, "is empty")
-    return Kinds(codes, labels)
+    found = _common(values[~empty]) if numbers is None else _parts(values[~empty], numbers[~empty])
+    codes[~empty] = found.codes
+    codes[empty] = len(found.labels)
+    return Kinds(codes, (*found.labels, "is empty") if empty.any() else found.labels, found.ends)
 
 
 def as_numbers(values: np.ndarray) -> Float[np.ndarray, " n"] | None:
@@ -99,26 +112,26 @@ def explained(values: Float[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> 
     return max(0.0, 1 - (1 - share) * (n - 1) / (n - many)), chance
 
 
-def _parts(values: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
+def _parts(values: np.ndarray, numbers: np.ndarray) -> Kinds:
     distinct, first, codes = np.unique(numbers, return_index=True, return_inverse=True)
     many = int(np.clip(len(numbers) // _ROWS_A_PART, 2, _MOST_PARTS))
     if len(distinct) <= many:
-        return codes, tuple(f"is {shown(values[row])}" for row in first)
+        return Kinds(codes, tuple(f"is {shown(values[row])}" for row in first))
     edges = np.unique(np.quantile(numbers, np.arange(1, many) / many))
-    codes = np.searchsorted(edges, numbers, side="right")
-    codes = np.unique(codes, return_inverse=True)[1]
-    labels: list[str] = []
+    # Where values repeat, a part may be empty.
+    codes = np.unique(np.searchsorted(edges, numbers, side="right"), return_inverse=True)[1]
+    ends: list[tuple[str, str]] = []
     for part in range(int(codes.max()) + 1):
         inside = np.flatnonzero(codes == part)
-        ends = values[inside[[numbers[inside].argmin(), numbers[inside].argmax()]]]
-        labels.append(f"is from {shown(ends[0])} to {shown(ends[1])}")
-    return codes, tuple(labels)
+        low, high = inside[numbers[inside].argmin()], inside[numbers[inside].argmax()]
+        ends.append((shown(values[low]), shown(values[high])))
+    return Kinds(codes, tuple(f"is from {low} to {high}" for low, high in ends), tuple(ends))
 
 
-def _common(values: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
+def _common(values: np.ndarray) -> Kinds:
     codes = as_codes(values)
     common = np.argsort(-np.bincount(codes), kind="stable")[:_MOST_CATEGORIES]
     place = np.full(int(codes.max()) + 1, -1)
     place[common] = np.arange(len(common))
     first = np.unique(codes, return_index=True)[1]
-    return place[codes], tuple(f"is {shown(values[first[code]])}" for code in common)
+    return Kinds(place[codes], tuple(f"is {shown(values[first[code]])}" for code in common))
