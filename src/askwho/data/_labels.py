@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +13,12 @@ from askwho.data._tally import SHOWN, Cells
 
 # A number in digits, without the zeros that change nothing: 1, 01, +1 and 1.0 are one number.
 _NUMBER = re.compile(r"\+?(-?)0*(\d+?)(?:\.(\d*?)0*)?", re.ASCII)
+# What a number can begin with.
+_FIRST = frozenset("+-0123456789")
 # Different labels of truths and pairs of labels that are held at a time: free answers have no end of them.
 _MOST = 1 << 16
 
 
-@lru_cache(_MOST)
 def plain(text: str) -> str:
     """Return a label without what is often lost: case, space, and how a number is written.
 
@@ -25,7 +26,8 @@ def plain(text: str) -> str:
     (True, True, False)
     """
     folded = "".join(text.split()).casefold()
-    number = _NUMBER.fullmatch(folded)
+    # A look at one letter, for most labels are words.
+    number = _NUMBER.fullmatch(folded) if folded[:1] in _FIRST else None
     if number is None:
         return folded
     sign, whole, rest = number.groups()
@@ -48,23 +50,25 @@ class Labels:
             return
         truth = table[self.truth]
         _extend(self.truths, truth)
+        wanted = _plain(truth.tolist())
         for name, column in self.answers.items():
             if column in texts:
                 said = table[column]
                 right = np.asarray(said == truth, dtype=bool)
                 _extend(self.right, truth[right])
-                self._compare(name, said, truth, np.flatnonzero(~right), start)
+                wrong = np.flatnonzero(~right).tolist()
+                forms = zip(wrong, _plain(said[~right].tolist()), strict=True)
+                alike = [row for row, form in forms if form is not None and form == wanted[row]]
+                self._note(name, [(said[row], truth[row]) for row in alike], [start + row for row in alike])
 
-    def _compare(self, name: str, said: np.ndarray, truth: np.ndarray, wrong: np.ndarray, start: int) -> None:
-        wrong_pairs = list(zip(said[wrong].tolist(), truth[wrong].tolist(), strict=True))
-        alike = {pair: count for pair, count in Counter(wrong_pairs).items() if _alike(*pair)}
-        if not alike:
-            return
-        for row, pair in zip(wrong.tolist(), wrong_pairs, strict=True):
-            if pair in alike and len(self.rows) < _MOST and len(self.rows.get(pair, ())) < SHOWN:
-                self.rows[pair] = (*self.rows.get(pair, ()), start + row)
-        if len(self.pairs[name]) < _MOST:
-            self.pairs[name].update(alike)
+    def _note(self, name: str, pairs: list[tuple[Any, Any]], rows: list[int]) -> None:
+        for (said, truth), row in zip(pairs, rows, strict=True):
+            pair = str(said), str(truth)
+            held = self.rows.get(pair, ())
+            if len(held) < SHOWN and (held or len(self.rows) < _MOST):
+                self.rows[pair] = (*held, row)
+            if pair in self.pairs[name] or len(self.pairs[name]) < _MOST:
+                self.pairs[name][pair] += 1
 
     def problems(self) -> Iterator[Problem]:
         """Yield one problem for all of them; none of labels that the log itself tells apart."""
@@ -107,13 +111,16 @@ def other_types(truth: Cells, column: str, answers: Mapping[str, Cells]) -> Iter
         )
 
 
+def _plain(labels: list[str | None]) -> list[str | None]:
+    """Each label without what is often lost, each different one looked at once; None stays."""
+    forms = {label: None if label is None else plain(label) for label in set(labels)}
+    return [forms[label] for label in labels]
+
+
 def _extend(labels: set[str], values: np.ndarray) -> None:
     if len(labels) < _MOST:
-        labels.update(value for value in set(values.tolist()) if isinstance(value, str))
-
-
-def _alike(said: object, truth: object) -> bool:
-    return isinstance(said, str) and isinstance(truth, str) and said != truth and plain(said) == plain(truth)
+        labels.update(values.tolist())
+        labels.discard(None)  # type: ignore[arg-type]
 
 
 def _rows(pairs: Mapping[tuple[str, str], int]) -> str:

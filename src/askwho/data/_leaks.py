@@ -60,18 +60,22 @@ def leaks(
 def _equal(values: np.ndarray, truth: np.ndarray, rest: int) -> str | None:
     """What to say of a feature that equals the truth, give or take its writing."""
     one, other = as_numbers(values), as_numbers(truth)
+    most, but = _MOST_MISTAKES * rest, ""
     if one is not None and other is not None:
-        same, but = one == other, ""
-    elif one is not None and len(np.unique(one)) > len(np.unique(as_codes(truth))):
-        # Text and numbers of more values than there are truths: nothing to write out and compare.
-        return None
+        mistakes = int((one != other).sum())
     else:
-        pairs = zip(values.tolist(), truth.tolist(), strict=True)
-        same, but = np.array([plain(str(a)) == plain(str(b)) for a, b in pairs]), " but for case, space or type"
-    mistakes = int((~same).sum())
-    if mistakes > _MOST_MISTAKES * rest:
-        return None
-    return f"the same as the truth{but} in {_share(mistakes, len(truth))}"
+        mistakes, but = _unlike(values.tolist(), truth.tolist(), most), " but for case, space or type"
+    return None if mistakes > most else f"the same as the truth{but} in {_share(mistakes, len(truth))}"
+
+
+def _unlike(one: list[Any], other: list[Any], most: float) -> int:
+    """How many rows are not alike even without case, space and type; beyond the most that matter none is counted."""
+    mistakes = 0
+    for a, b in zip(one, other, strict=True):
+        mistakes += plain(str(a)) != plain(str(b))
+        if mistakes > most:
+            break
+    return mistakes
 
 
 def _told(values: np.ndarray, truth: np.ndarray, halves: np.ndarray, rest: int) -> str | None:
