@@ -61,11 +61,18 @@ def test_what_is_no_entity_is_refused_where_the_pattern_of_answers_matches_it(ro
     table |= {"answer_truth": table["truth"], "answer_group": np.arange(90) // 3}
     table.pop("answer_group" if role == "truth" else "answer_truth")
     columns = Columns(**{"truth": "truth", role: column}, answers="answer_*", features="x_*")
-    message = f"`answers` must match entities alone, got {column!r}, which is the {role}: name answer_left,answer_right"
+    message = (
+        f"`answers` must match entities alone, got {column!r}, which is the {role}: name the others, 'answer_left', "
+    )
     with pytest.raises(InvalidInputError, match=message.replace("*", r"\*")):
         read_log(table, columns)
     problem = only(table, columns)
     assert (problem.severity, message in problem.message) == ("error", True)
+
+
+def test_nobody_is_left_where_the_truth_is_all_that_answers():
+    columns = Columns(truth="truth", answers="truth", features="x_*")
+    assert only(texts(90), columns).message.endswith("got 'truth', which is the truth: name other columns.")
 
 
 # Labels that say the same.
@@ -111,6 +118,12 @@ def test_a_truth_that_is_written_in_two_ways():
     problem = only(table, CLASSES)
     assert problem.column == "truth"
     assert " and 1 more, such as " in problem.message
+
+
+def test_a_label_of_a_million_zeros_is_no_number():
+    table = texts(90)
+    table["answer_left"][0] = "0" * 10**6 + "x"
+    assert not describe(table, CLASSES).problems
 
 
 def test_labels_that_the_log_tells_apart_are_two():
@@ -307,6 +320,14 @@ def test_fees_that_differ_by_the_grade():
     assert not describe(table | fees, columns).problems
     fees["fee_cheap"] = fees["fee_cheap"] * (4 - 3 * table["grade_cheap"])
     assert only(table | fees, columns).message.startswith("fees of cheap differ by the grade (")
+
+
+def test_fees_that_are_hardly_ever_known_tell_nothing():
+    fees = np.full(900, np.nan)
+    fees[:3] = 1.0, 2.0, 4.0
+    columns = Columns(truth="truth", answers="answer_*", features="x_*", fees="fee_*", groups="g")
+    # One row of each group is compared, which may leave none with a fee.
+    assert not describe(charged(texts(900), left=fees) | {"g": np.arange(900) // 9}, columns).problems
 
 
 def test_fees_that_the_query_sets_are_fine():

@@ -16,6 +16,8 @@ LEAST_SHARE = 0.1
 _CHANCE = 1e-3
 # Kinds of answers of fewer rows are left out: the test's distribution is one of large samples.
 _LEAST_ROWS = 5
+# Fees that are known: of fewer nothing can be told.
+_LEAST_FEES = 30
 # Tests of one entity: by whether it answered, by what, and by how right it was.
 _TESTS = 3
 # A simpler reason that explains nearly as much is the one to be told.
@@ -42,9 +44,9 @@ def charges(
     found: dict[str, tuple[float, str]] = {}
     for name, column in fees.items():
         charged = as_numbers(sample[column])
-        if charged is None:
+        known = np.zeros(0, dtype=bool) if charged is None else ~np.isnan(charged)
+        if charged is None or known.sum() < _LEAST_FEES:
             continue
-        known = ~np.isnan(charged)
         ranks = as_ranks(charged[known])
         said, right = sample[answers[name]][known], None if truth is None else sample[truth][known]
         reasons = {why: explained(ranks, codes) for why, codes in _reasons(said, right, task)}

@@ -13,8 +13,8 @@ from askwho.data._tally import SHOWN, Cells
 
 # A number in digits, without the zeros that change nothing: 1, 01, +1 and 1.0 are one number.
 _NUMBER = re.compile(r"\+?(-?)0*(\d+?)(?:\.(\d*?)0*)?", re.ASCII)
-# What a number can begin with.
-_FIRST = frozenset("+-0123456789")
+# What a number can begin with, and how long one is at most: on a long text of zeros the pattern would take for ever.
+_FIRST, _LONGEST = frozenset("+-0123456789"), 64
 # Different labels of truths and pairs of labels that are held at a time: free answers have no end of them.
 _MOST = 1 << 16
 
@@ -27,7 +27,7 @@ def plain(text: str) -> str:
     """
     folded = "".join(text.split()).casefold()
     # A look at one letter, for most labels are words.
-    number = _NUMBER.fullmatch(folded) if folded[:1] in _FIRST else None
+    number = _NUMBER.fullmatch(folded) if folded[:1] in _FIRST and len(folded) <= _LONGEST else None
     if number is None:
         return folded
     sign, whole, rest = number.groups()
@@ -119,8 +119,7 @@ def _plain(labels: list[str | None]) -> list[str | None]:
 
 def _extend(labels: set[str], values: np.ndarray) -> None:
     if len(labels) < _MOST:
-        labels.update(values.tolist())
-        labels.discard(None)  # type: ignore[arg-type]
+        labels.update(value for value in set(values.tolist()) if value is not None)
 
 
 def _rows(pairs: Mapping[tuple[str, str], int]) -> str:
