@@ -90,14 +90,18 @@ KINDS = {
     "far": (
         far,
         Columns(truth="truth", answers="answer_*", features="x_*", fees={"left": 0.1, "right": 0.1, "both": 1.0}),
-        {"base": "none"},
+        {"base": "none", "committee": "median"},
     ),
     "grades": (
         synthetic.grades,
         Columns(grades="grade_*", features="x_*", fees={"cheap": 0.1, "dear": 1.0}),
         {},
     ),
-    "missing": (lambda n, seed=0: synthetic.classification(n, seed, missing=0.25), ANSWERS, {"base": "none"}),
+    "missing": (
+        lambda n, seed=0: synthetic.classification(n, seed, missing=0.25),
+        ANSWERS,
+        {"base": "none", "committee": "log-odds-vote"},
+    ),
     "free": (synthetic.classification, Columns(truth="truth", answers="answer_*", features="x_*"), {"base": "none"}),
     "hostile": (hostile, _hostile_columns(), {"base": "none"}),
 }

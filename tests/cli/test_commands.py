@@ -60,6 +60,17 @@ def test_a_line_is_one_line_in_a_pipe_however_long(capsys):
         assert capsys.readouterr().out == f"{name}: {value}\n"
 
 
+def test_check_says_each_problem_in_one_line(tmp_path, capsys):
+    table = synthetic.classification()
+    table |= {"x_leak": table["truth"], "answer_left": np.char.upper(table["answer_left"].astype(str))}
+    write_table(tmp_path / "log.parquet", table)
+    assert run("check", tmp_path / "log.parquet", *COLUMNS) == 0
+    first, second = [line for line in capsys.readouterr().out.splitlines() if "warning" in line]
+    assert first.startswith("warning in 'answer_left': answers equal to the truth but for case count as wrong: left (")
+    assert ". Write labels in one way (rows " in first
+    assert second.endswith("the same as the truth in every row: is it known before asking? If not, leave it out")
+
+
 def test_calibrate_takes_targets_from_fresh_rows(place, tmp_path, capsys):
     write_table(tmp_path / "fresh.parquet", synthetic.classification(400, seed=5))
     words = ["calibrate", place / "policy", tmp_path / "fresh.parquet", "--out", tmp_path / "calibrated"]

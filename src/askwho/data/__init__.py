@@ -1,12 +1,13 @@
 """Logs and queries: from files, data frames and dicts to arrays aligned by query."""
 
 from askwho.core import Nulls
-from askwho.data._check import Description, Problem, describe
+from askwho.data._check import describe
 from askwho.data._columns import Columns, Resolved, named, resolve
 from askwho.data._encoder import FeatureEncoder
 from askwho.data._encoding import EncoderLike, TextEncoding, TextFunction
 from askwho.data._ids import id_texts
 from askwho.data._log import Log, read_log, read_logs
+from askwho.data._problem import Description, Problem
 from askwho.data._sentences import SentenceEncoder
 from askwho.data._tables import Table, lists, read_batches, read_table, table_of
 from askwho.data._text import TextEncoder, fingerprints

@@ -106,6 +106,15 @@ def resolve(columns: Columns, present: Sequence[str], *, asked: bool = True) -> 
             raise InvalidInputError(f"`{name}` must be a column of the log, got {wanted!r}: it has {_some(present)}.")
     what = "grades" if columns.answers is None else "answers"
     entities = named(getattr(columns, what), present, what) if asked else {}
+    for role in ("truth", "groups"):
+        taken = getattr(columns, role)
+        if taken in entities.values():
+            # Leaving it out in silence would be a guess: an entity's column may be called the truth by mistake.
+            others = [column for column in entities.values() if column != taken]
+            raise InvalidInputError(
+                f"`{what}` must match entities alone, got {taken!r}, which is the {role}: name "
+                f"{f'the others, {_some(others)}' if others else 'other columns'}."
+            )
     features = tuple(named(columns.features, present, "features").values()) if columns.features else ()
     for forbidden in (columns.truth, *entities.values(), columns.id):
         if forbidden is not None and forbidden in (*features, columns.text):

@@ -7,6 +7,9 @@ from jaxtyping import Float
 
 from askwho._parts import State, part
 
+# Rows that the panel's variance counts as beside an entity's own: a variance of twenty is known to a third of itself.
+_PRIOR_ROWS = 20.0
+
 
 @part("shrinkage")
 @dataclass(frozen=True, eq=False)
@@ -52,12 +55,13 @@ class Shrinkage:
         mean = centre + (share * gap).sum(axis=0) / count
         beyond = np.where(known, errors - mean, 0.0)
         # Entities that answered the same queries differ by less than chance over queries would have it.
-        noise = np.square(share * (beyond - _row_effects(beyond, known))).sum(axis=0) / np.square(count)
+        apart = beyond - _row_effects(beyond, known)
         asked = known.sum(axis=0)
-        some = np.maximum(asked, 1)
-        # A mean of ten answers that were all right has no variance of its own: the panel's stands in for part of it.
-        usual = np.square(beyond).sum() / max(1, known.sum())
-        noise = noise * asked / (asked + 1.0) + usual / some / (asked + 1.0)
+        own_variance = np.square(np.where(known, apart, 0.0)).sum(axis=0)
+        usual = float(own_variance.sum()) / max(1, int(asked.sum()))
+        # Ten answers that were all right have no variance of their own: the panel's stands in for part of it.
+        variance = (own_variance + _PRIOR_ROWS * usual) / (asked + _PRIOR_ROWS)
+        noise = variance * np.square(share).sum(axis=0) / np.square(count)
         level = _drawn(mean, noise, asked > 0)
         said = expected - centre
         alike = said.mean(axis=1, keepdims=True)

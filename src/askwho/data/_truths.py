@@ -1,0 +1,73 @@
+"""What was seen of the truth: its classes, what task it makes, and which features are nothing else."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from askwho._types import Task
+from askwho.data._columns import Columns
+from askwho.data._log import task_from
+from askwho.data._problem import Problem, shown
+from askwho.data._tables import Table
+from askwho.data._tally import Cells
+
+# Classes that are counted: a truth of more distinct values is no list of classes.
+_MOST_CLASSES = 1 << 20
+
+
+class Truths:
+    """What was seen of the column of the truth, batch by batch."""
+
+    def __init__(self, columns: Columns, features: Sequence[str]) -> None:
+        self.columns = columns
+        self.cells = Cells()
+        self.copies = set(features)
+        self.classes: Counter[str] = Counter()
+        self.whole, self.countable = True, True
+
+    def add(self, table: Table, start: int) -> None:
+        """Look at a batch whose first row is row `start`."""
+        if self.columns.truth is None:
+            return
+        values = table[self.columns.truth]
+        self._count(self.cells.add(values, start))
+        if self.copies:
+            truth = values.tolist()
+            self.copies = {name for name in self.copies if table[name].tolist() == truth}
+
+    def _count(self, kept: np.ndarray) -> None:
+        if len(kept) and self.cells.kind == "numbers" and kept.dtype.kind not in "iub":
+            numbers = np.asarray(kept, dtype=np.float64)
+            self.whole = self.whole and bool((numbers == np.round(numbers)).all())
+        task = self.columns.task
+        self.countable = self.countable and task != "regression" and (self.whole or task == "classification")
+        if self.countable:
+            labels, counts = np.unique(kept.astype(str), return_counts=True)
+            self.classes.update(dict(zip(labels.tolist(), counts.tolist(), strict=True)))
+            self.countable = len(self.classes) < _MOST_CLASSES
+
+    @property
+    def task(self) -> Task:
+        """What the truth is, told from all of it."""
+        if self.columns.truth is None:
+            return "classification"
+        rows = self.cells.rows
+        distinct = len(self.classes) if self.countable else rows + 1
+        return task_from(self.columns, self.cells.kind, whole=self.whole, distinct=distinct, rows=rows)
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield what is wrong with the truth."""
+        name, cells = self.columns.truth, self.cells
+        if name is None or not cells.rows:
+            return
+        count, rows = cells.cells("empty")
+        if count:
+            yield Problem("error", f"{count} rows without a truth", name, rows)
+        if len(cells.kinds) == 1 and self.task == "classification":
+            if len(self.classes) < 2:
+                only = shown(next(iter(self.classes)))
+                yield Problem("error", f"one class only ({only}): there is nothing to decide", name)
+            rare = sum(count < 5 for count in self.classes.values())
+            if rare:
+                yield Problem("warning", f"{rare} classes with fewer than five rows", name)

@@ -1,0 +1,123 @@
+"""How likely those were asked who were: known designs, found again from the rows alone."""
+
+import numpy as np
+import pytest
+
+from askwho.core import Answers
+from askwho.policy import Chances, effective
+
+N, SIZE = 3000, 5
+
+
+def world(seed=0):
+    rng = np.random.default_rng(seed)
+    return rng, rng.normal(size=(N, 3)).astype(np.float32)
+
+
+def members(*who):
+    inside = np.zeros((N, SIZE), dtype=bool)
+    inside[:, who] = True
+    return inside
+
+
+def at_random(rng, X):  # noqa: ARG001 - features have no say
+    return rng.random((N, SIZE)) < 0.4, None
+
+
+def by_a_feature(rng, X):
+    return rng.random((N, SIZE)) < np.where(X[:, :1] > 0, 0.25, 0.75), None
+
+
+def three_a_row(rng, X):  # noqa: ARG001 - likewise
+    return rng.random((N, SIZE)).argsort(axis=1).argsort(axis=1) < 3, None
+
+
+def one_by_odds(rng, X):
+    keys = (
+        rng.gumbel(size=(N, SIZE)) + np.array([0.0, 0.5, 1.0, 0.0, 0.0]) + 0.8 * X[:, :1] * np.array([1, 0, 0, 0, -1])
+    )
+    return keys.argsort(axis=1).argsort(axis=1) == SIZE - 1, None
+
+
+def in_blocks(rng, X):  # noqa: ARG001 - likewise
+    block = rng.random((N, 1)) < 0.5
+    return np.hstack([block, block, rng.random((N, 3)) < 0.6]), None
+
+
+def by_an_answer(rng, X):  # noqa: ARG001 - likewise
+    said = rng.integers(0, 3, (N, SIZE))
+    asked = rng.random((N, SIZE)) < np.where(said[:, :1] == 0, 0.25, 0.75)
+    asked[:, 0] = True
+    return asked, Answers(said, np.where(asked, 0, 1).astype(np.int8))
+
+
+DESIGNS = [at_random, by_a_feature, three_a_row, one_by_odds, in_blocks, by_an_answer]
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.__name__)
+@pytest.mark.parametrize("who", [(0,), (2,), (1, 2), (0, 1, 3)], ids=str)
+def test_weighed_rows_stand_for_all_of_them(design, who):
+    rng, X = world()
+    asked, answers = design(rng, X)
+    chances = Chances.learn(X, asked, np.arange(N), answers=answers)
+    weights = chances.weights(members(*who))
+    rows = effective(weights)
+    if design is one_by_odds and len(who) > 1:
+        assert rows == 0
+        return
+    assert ((weights > 0) == asked[:, who].all(axis=1)).all()
+    assert weights.sum() / N == pytest.approx(1.0, abs=0.15)
+    # What asking went by has its own mean again, to within what so many effective rows can tell.
+    said = X[:, 0] if answers is None else (answers.values[:, 0] == 0).astype(float)
+    assert np.average(said, weights=weights) == pytest.approx(said.mean(), abs=4 * said.std() / np.sqrt(rows))
+
+
+def test_a_set_that_no_row_has_weighs_nothing():
+    rng, X = world()
+    chances = Chances.learn(X, three_a_row(rng, X)[0], np.arange(N))
+    assert not chances.weights(members(0, 1, 2, 3)).any()
+
+
+def test_draws_of_a_given_number_are_not_independent():
+    rng, X = world()
+    chances = Chances.learn(X, three_a_row(rng, X)[0], np.arange(N))
+    pair = chances.weights(members(0, 1))
+    assert 1 / pair[pair > 0].mean() == pytest.approx(3 / 5 * 2 / 4, abs=0.02)
+
+
+def test_a_log_of_everybody_needs_no_chances():
+    _, X = world()
+    assert Chances.learn(X, np.ones((N, SIZE), dtype=bool), np.arange(N)) is None
+
+
+def test_a_few_rows_in_one_group_have_chances_too():
+    _, X = world()
+    asked = np.tile([[True, False], [True, True]], (6, 1))
+    chances = Chances.learn(X[:12], asked, np.zeros(12))
+    assert chances.weights(np.ones((12, 2), dtype=bool)).sum() == pytest.approx(12)
+
+
+def test_some_rows_weigh_what_they_do_among_all():
+    rng, X = world()
+    chances = Chances.learn(X, three_a_row(rng, X)[0], np.arange(N))
+    some = np.arange(0, N, 7)
+    np.testing.assert_array_equal(chances.rows(some).weights(members(0, 2)[some]), chances.weights(members(0, 2))[some])
+
+
+def test_prefixes_are_sets():
+    rng, X = world()
+    chances = Chances.learn(X, by_a_feature(rng, X)[0], np.arange(N))
+    order = rng.random((N, SIZE)).argsort(axis=1)[:, :3]
+    each = chances.prefixes(order)
+    for k in range(3):
+        inside = np.zeros((N, SIZE), dtype=bool)
+        np.put_along_axis(inside, order[:, : k + 1], values=True, axis=1)
+        np.testing.assert_array_equal(each[:, k], chances.weights(inside))
+
+
+def test_effective_rows_are_kishs():
+    assert effective(np.ones(40)) == pytest.approx(40)
+    assert effective(np.array([1.0, 1.0, 0.0])) == pytest.approx(2)
+    assert effective(np.array([3.0, 1.0])) == pytest.approx(16 / 10)
+    assert effective(np.ones(6), np.array([0, 0, 0, 1, 2, 3])) == pytest.approx(36 / 12)
+    assert effective(np.zeros(3)) == 0
