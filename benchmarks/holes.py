@@ -190,7 +190,7 @@ def summarise(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
                     f"gain {np.mean(gain):+.4f}, fee {max(over[key] for key in mine):.3f}"
                 )
             far = max(off, key=lambda key: abs(off[key]))
-            line = {
+            line: dict[str, Any] = {
                 "mode": mode,
                 "turns": turns,
                 "worst_over": float(over[worst]),

@@ -149,7 +149,11 @@ def test_arrays_mappings_pandas_and_polars_give_the_same(kind):
         fitted = clone(model).fit(features, series(y), answers=frame({name: list(col) for name, col in table.items()}))
         assert list(fitted.feature_names_in_) == ["a", "b"]
         found = fitted.predict(features, answers=frame({name: list(col) for name, col in table.items()}))
-        np.testing.assert_array_equal(found, expected)
+        # Sums over columns in another layout of memory differ in the last digit.
+        if expected.dtype.kind == "f":
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+        else:
+            np.testing.assert_array_equal(found, expected)
     array = np.column_stack(list(table.values()))
     fitted = clone(model).fit(X, y, answers=array)
     assert fitted.panel_.names == ("expert-0", "expert-1")

@@ -526,7 +526,7 @@ def test_eight_threads_decide_as_one(kind):
 # One query at a time is decided in plain numbers.
 
 
-@pytest.mark.parametrize("kind", ["classes", "own base", "numbers", "fees by query", "free answers", "grades"])
+@pytest.mark.parametrize("kind", ["classes", "numbers, own base", "numbers", "fees by query", "free answers", "grades"])
 def test_one_query_alone_is_decided_as_any_among_many(kind):
     policy, rng = policies.fitted(kind), np.random.default_rng(0)
     assert policy._plain

@@ -161,8 +161,10 @@ def test_grades_say_what_cannot_be_shown(written):
     assert "always one who is asked" in text
 
 
-def test_answers_that_are_missing_are_counted(written):
-    assert "of the policy's choices can be scored" in Page(written("missing")[2].out.read_text()).text
+def test_answers_that_are_missing_are_said_to_be(written):
+    said = "The log does not have everybody's answers."
+    assert said in Page(written("missing")[2].out.read_text()).text
+    assert said not in Page(written("classes")[2].out.read_text()).text
 
 
 def test_groups_are_found_or_given(written, request, tmp_path):

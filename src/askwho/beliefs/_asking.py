@@ -119,6 +119,7 @@ class Asking:
         prices: Float[np.ndarray, " p"],
         entities: Int[np.ndarray, " e"],
         free_start: bool,
+        most: int | None = None,
         random_state: int = 0,
     ) -> "Asking":
         """Return the rule learned by backward regression: least-squares Monte Carlo (Longstaff and Schwartz 2001).
@@ -135,11 +136,12 @@ class Asking:
             prices: shape (p,).
             entities: shape (e,), who may be asked.
             free_start: whether a decision can be made before anybody is asked.
+            most: how many may be asked about a query; as many as the rule can, unless said.
             random_state: the seed.
         """
         rng = np.random.default_rng(random_state)
         small, known, paid = case.only(entities), asked[:, entities], fees[:, entities]
-        depth = min(_DEPTH, len(entities))
+        depth = min(_DEPTH, len(entities), len(entities) if most is None else most)
         size = known.shape[1]
         bases: list[Basis] = []
         gains: list[np.ndarray] = []

@@ -8,6 +8,8 @@ from askwho.core import each_fold
 from askwho.policy import InTurn
 from askwho.replay import Replay, price_grid
 
+FEWEST_WHOLE = 8
+"""A committee of k is worth learning of where so many rows have k answers."""
 # Prices that the rule is learned at; between two it is interpolated.
 _PRICES = 14
 
@@ -32,6 +34,10 @@ def learn_turns(replay: Replay, real: Replay, fold: Int[np.ndarray, " n"], *, ra
     entities = np.union1d(entities, base)
     everybody = len(entities) == np.any(case.codes >= 0, axis=0).sum()
 
+    # Committees that hardly a row has are not asked for: what they would get could never be seen.
+    answered = np.sort(real.asked[:, entities].sum(axis=1))[::-1]
+    most = max(1, int(answered[min(FEWEST_WHOLE, len(answered)) - 1])) if len(entities) else 0
+
     def pool(rows: np.ndarray) -> Pool:
         # Weights learned from a whole large panel are about its weak members, and too sure of the good ones together.
         if everybody:
@@ -48,6 +54,7 @@ def learn_turns(replay: Replay, real: Replay, fold: Int[np.ndarray, " n"], *, ra
             prices=prices,
             entities=entities,
             free_start=bool(beliefs.evidence.silent.any()),
+            most=most,
             random_state=random_state,
         )
 

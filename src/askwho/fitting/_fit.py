@@ -12,7 +12,7 @@ from askwho._parts import at_work
 from askwho.core import Answers, Cell, Entity, Panel, folds
 from askwho.data import EncoderLike, FeatureEncoder, Log
 from askwho.exceptions import InvalidInputError
-from askwho.fitting._asking import learn_turns
+from askwho.fitting._asking import FEWEST_WHOLE, learn_turns
 from askwho.fitting._calibrate import promised
 from askwho.fitting._cardinality import learn_cardinality
 from askwho.fitting._committee import choose_committee, choose_overlap, learn_beliefs
@@ -26,8 +26,6 @@ from askwho.replay import Replay, chances_of
 _ROWS_A_FOLD = 4
 # Names the stream of numbers that says which groups are kept for promises.
 _APART = 0x5EED
-# A committee of k is worth learning of where so many rows have k answers.
-_FEWEST_WHOLE = 8
 
 
 def fit(
@@ -189,7 +187,7 @@ def _width(log: Log, max_k: int) -> int:
     if log.answers is None:
         return 1
     answered = np.sort(log.asked.sum(axis=1))[::-1]
-    return int(np.clip(answered[min(_FEWEST_WHOLE, len(answered)) - 1], 1, min(max_k, len(log.panel))))
+    return int(np.clip(answered[min(FEWEST_WHOLE, len(answered)) - 1], 1, min(max_k, len(log.panel))))
 
 
 def _different(answers: Answers) -> int:

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
-from sklearn.ensemble import ExtraTreesRegressor
-from sklearn.linear_model import LogisticRegression
 
 from askwho.core import Answers, Cell, each_fold, folds
 from askwho.learners import Linear
@@ -175,6 +173,7 @@ def _kinds(answers: Answers, j: int) -> np.ndarray | None:
 
 def _shares(X: np.ndarray, asked: np.ndarray, fold: np.ndarray, random_state: int) -> np.ndarray:
     """How likely each unit is asked, out of fold: its mean, a line, or trees, whichever is clearly better."""
+    from sklearn.ensemble import ExtraTreesRegressor  # noqa: PLC0415 - to learn alone: it takes long to import
 
     def forest(rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         trees: Any = ExtraTreesRegressor(
@@ -248,6 +247,8 @@ def _successive(
 
 
 def _logistic(design: np.ndarray, asked: np.ndarray, fold: np.ndarray) -> np.ndarray:
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - likewise
+
     found = np.empty(len(asked))
     for rows, held in each_fold(fold):
         if asked[rows].all() or not asked[rows].any():

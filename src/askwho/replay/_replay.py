@@ -403,7 +403,8 @@ def price_grid(
     paid = fees[fees > 0]
     if not paid.size:
         return np.zeros(1)
-    spread = float(np.quantile(expected, 0.95) - np.quantile(expected, 0.05)) or 1.0
+    # What one more answer can save is no less than the errors that are expected, however alike everybody is.
+    spread = max(float(np.quantile(expected, 0.95) - np.quantile(expected, 0.05)), float(np.mean(expected))) or 1.0
     # A fee under a hundredth of the largest is as good as free: no price need tell it from nothing.
     cheap = paid[paid >= paid.max() / 100].min()
     return np.concatenate([[0.0], np.geomspace(0.003 * spread / paid.max(), 2.0 * spread / cheap, count - 1)])
