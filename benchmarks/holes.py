@@ -1,7 +1,8 @@
 """Claim: on a log with holes a budget is kept, the error expected is the error that comes, and the gain mostly stays.
 
 Shared logs in which everybody answered: cells of the training rows are emptied, at random, by a feature, by another
-entity's answer, or down to three a row; the test rows are complete. `whole` is the log as it is.
+entity's answer, or down to three a row; the test rows are complete. `whole` is the log as it is. With `--judge` it is
+the test rows that are thinned: what `evaluate` tells of them, beside what it tells of the same rows complete.
 
     python benchmarks/holes.py --data DATA [--logs face_emotion_apis,...] [--rows 1500] [--seeds 3] [--out FILE]
 """
@@ -19,6 +20,7 @@ import numpy as np
 from askwho import Target
 from askwho.core import Answers, Cell, folds
 from askwho.data import Log
+from askwho.evaluation import evaluate
 from askwho.exceptions import InvalidInputError
 from askwho.fitting import fit
 from askwho.policy import Policy
@@ -39,6 +41,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1500, help="training rows at the most, and as many test rows again")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--learner", default="auto")
+    parser.add_argument("--judge", action="store_true", help="thin the test rows instead")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     names = given.logs.split(",") if given.logs else log_names(given.data)
@@ -51,6 +54,13 @@ def main() -> None:
             fold = folds(log.groups, 2, random_state=seed)
             rng = np.random.default_rng(seed)
             train, test = (rng.permutation(np.flatnonzero(fold == part))[: given.rows] for part in (0, 1))
+            if given.judge:
+                policy = fit(log.rows(np.sort(train)), learner=given.learner, random_state=seed)
+                for mode in modes[1:]:
+                    row = judged(policy, log.rows(np.sort(test)), mode, seed)
+                    found.append({"log": name, "seed": seed, "mode": mode, **row})
+                    print(name, seed, mode, row, flush=True)
+                continue
             for mode in modes:
                 start = time.perf_counter()
                 thinned = thin(log.rows(np.sort(train)), mode, seed)
@@ -59,7 +69,7 @@ def main() -> None:
                 took = time.perf_counter() - start
                 found += [{"log": name, "seed": seed, "mode": mode, **row} for row in rows]
                 print(f"{name} {seed} {mode}: {took:.1f} s", flush=True)
-    summary = summarise(found)
+    summary = summarise_judged(found) if given.judge else summarise(found)
     if given.out is not None:
         given.out.write_text(json.dumps({"rows": found, "summary": summary}), encoding="utf-8")
 
@@ -146,6 +156,50 @@ def judge(policy: Policy, test: Log) -> list[dict[str, Any]]:
                 }
             )
     return rows
+
+
+def judged(policy: Policy, test: Log, mode: str, seed: int) -> dict[str, Any]:
+    """Return how far figures of thinned rows are from those of the same rows, complete, and how often they cover."""
+    whole = evaluate(policy, test, draws=200)
+    thinned = evaluate(policy, thin(test, mode, seed), draws=200)
+    found: dict[str, Any] = {}
+    for kind in ("adaptive", "sequential"):
+        off, inside, untold = [], [], 0
+        for row, true in zip(thinned[kind], whole[kind], strict=True):
+            if row["error"] is None:
+                untold += 1
+                continue
+            low, high = row["error_interval"]
+            off.append(row["error"] - true["error"])
+            inside.append(low <= true["error"] <= high)
+        found[kind] = {
+            "off": float(np.mean(off)) if off else None,
+            "covered": float(np.mean(inside)) if inside else None,
+            "told": len(off),
+            "untold": untold,
+        }
+    return found
+
+
+def summarise_judged(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Print, by mode, how far off and how often covered, over logs and seeds."""
+    summary: list[dict[str, Any]] = []
+    for mode in dict.fromkeys(row["mode"] for row in found):
+        for kind in ("adaptive", "sequential"):
+            rows = [row[kind] for row in found if row["mode"] == mode and row[kind]["off"] is not None]
+            if rows:
+                off = np.array([row["off"] for row in rows])
+                line = {
+                    "mode": mode,
+                    "kind": kind,
+                    "off": float(off.mean()),
+                    "noise": float(off.std() / np.sqrt(len(off))),
+                    "covered": float(np.mean([row["covered"] for row in rows])),
+                    "cells": len(rows),
+                }
+                summary.append(line)
+                print(line)
+    return summary
 
 
 def _place(tried: Any, setting: Any) -> int:  # noqa: ANN401

@@ -69,7 +69,7 @@ class Tally:
     charged: Float[np.ndarray, " b"]
     squares: float
     labels: Mapping[str, float]
-    means: Mapping[str, tuple[float, int]]
+    means: Mapping[str, tuple[float, float]]
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(
@@ -174,7 +174,7 @@ class Resamples:
                     charged,
                     float(np.square(np.bincount(self.group, share)).sum()),
                     point.labels,
-                    {name: (float(np.nansum(v)), int((~np.isnan(v)).sum())) for name, v in point.means.items()},
+                    {name: _sums(values, share) for name, values in point.means.items()},
                 )
             )
         return found
@@ -182,6 +182,13 @@ class Resamples:
     def shown(self, loss: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Return a mean loss as it is shown, of the same shape: its root for regression."""
         return _shown(loss, self.task)
+
+
+def _sums(values: np.ndarray, share: np.ndarray) -> tuple[float, float]:
+    """Sum and count of what is told of every row; of what is told of some, those weighed as their errors are."""
+    known = ~np.isnan(values)
+    weights = known.astype(np.float64) if known.all() else np.where(known, share, 0.0)
+    return float(weights @ np.where(known, values, 0.0)), float(weights.sum())
 
 
 def table_of(points: Sequence[Point]) -> tuple[np.ndarray, np.ndarray]:

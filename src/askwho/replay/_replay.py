@@ -360,7 +360,11 @@ class Replay:
 
 def chances_of(log: Log, X: Float[np.ndarray, "n d"]) -> Chances | None:
     """Return with what probability those were asked who were; None where everybody was."""
-    return Chances.learn(X, log.asked, log.groups, answers=log.answers, own=log.panel.own)
+    answers = log.answers
+    if answers is None:
+        # Of grades it is the grade that the next may have been asked by.
+        answers = Answers(np.nan_to_num(log.errors), np.where(log.asked, Cell.ANSWERED, Cell.NOT_ASKED).astype(np.int8))
+    return Chances.learn(X, log.asked, log.groups, answers=answers, own=log.panel.own)
 
 
 def members_of(order: Int[np.ndarray, "n K"], sizes: Int[np.ndarray, " n"], count: int) -> Bool[np.ndarray, "n a"]:
