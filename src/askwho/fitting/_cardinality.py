@@ -1,14 +1,17 @@
 """How many to ask, learned; and what that does on held-out rows at each price."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from askwho._parts import at_work
 from askwho._types import Order
 from askwho.core import each_fold, in_order
 from askwho.fitting._surrogate import SurrogateCardinality
 from askwho.policy import Cardinality, Curve, Outcomes, grouped
-from askwho.replay import Replay, at_size, corrected
+from askwho.replay import Replay, at_size, corrected, pooled_ratio
 
 # Prices on the grid: neighbours differ by less than the rows can tell; the paper's networks are trained at fewer.
 _PRICES, _SURROGATE_PRICES = 31, 17
@@ -68,6 +71,7 @@ def learn_cardinality(
 
     sizes = np.empty((len(prices), n), dtype=np.intp)
     expected = np.empty((len(prices), n))
+    every = np.empty((len(orders[::_TAUGHT]), n, errors[0].shape[1]))
     for rows, held in each_fold(fold):
         part = learn(rows)
         sizes[:, held] = part.sizes_at(
@@ -77,10 +81,23 @@ def learn_cardinality(
             for p, order in enumerate(orders):
                 curve = part.curve.predict(seen.X[held], seen.expected[held], order[held])
                 expected[p, held] = at_size(curve, sizes[p, held])
+                if p % _TAUGHT == 0:
+                    every[p // _TAUGHT, held] = curve
     got, paid = real.came(orders, sizes, errors if real.chances is None else None)
     if real.chances is not None:
         got = corrected(expected, got, real.weights(orders, sizes), grouped(real.log.groups))
-    return at_work(learn(np.arange(n))), real.outcomes(prices, got, paid, sizes)
+    learned = learn(np.arange(n))
+    if real.chances is not None:
+        learned = replace(learned, curve=replace(learned.curve, scale=_scale(real, orders[::_TAUGHT], every)))
+    return at_work(learned), real.outcomes(prices, got, paid, sizes)
+
+
+def _scale(real: Replay, orders: Sequence[Order], expected: Float[np.ndarray, "p n K"]) -> float:
+    """By how much more, or less, committees really got than the curve says that was learned from imagined answers."""
+    assert real.chances is not None  # noqa: S101 - there are holes
+    came = np.concatenate([real.errors(order).T for order in orders])
+    weights = np.concatenate([real.chances.prefixes(order).T[: expected.shape[2]] for order in orders])
+    return pooled_ratio(np.concatenate([each.T for each in expected]), came, weights, grouped(real.log.groups))
 
 
 def _by_metric(replay: Replay, order: Order, metric: str) -> np.ndarray:

@@ -41,10 +41,13 @@ class Curve:
     Args:
         forest: from `layout` to D_x(k) of every k; None where too few rows taught it.
         means: shape (K,), the mean error of each size, where there is no forest; infinite where no row could score it.
+        scale: what all of it is multiplied by: where the log has holes it is learned from imagined answers, and
+            this is what real ones say of them.
     """
 
     forest: Any
     means: Float[np.ndarray, " K"] | None = None
+    scale: float = 1.0
 
     @classmethod
     def fit(
@@ -90,22 +93,22 @@ class Curve:
     ) -> Float[np.ndarray, "n K"]:
         """Return D_x(k) for every k, shape (n, K)."""
         if self.means is not None:
-            return np.broadcast_to(self.means, (len(X), len(self.means))).copy()
+            return np.tile(self.scale * self.means, (len(X), 1))
         inputs = _layout(in_order(expected, order), order[:, :_FIRST], expected, X)
-        return self.forest.predict(inputs).reshape(len(X), -1)
+        return self.scale * self.forest.predict(inputs).reshape(len(X), -1)
 
     def of_one(self, x: Float[np.ndarray, " d"], expected: list[float], order: list[int]) -> list[float]:
         """Return the same for one query, in plain numbers."""
         if self.means is not None:
-            return self.means.tolist()
+            return (self.scale * self.means).tolist()
         inputs = _layout([expected[j] for j in order], order[:_FIRST], expected, x)
-        return self.forest.predict(inputs[None])[0].tolist()
+        return (self.scale * self.forest.predict(inputs[None])[0]).tolist()
 
     def to_state(self) -> State:
         """Return the curve as a graph, or as means."""
         if self.means is not None:
-            return State(arrays={"means": self.means})
-        return State(graphs={"curve": graph_of_forest(self.forest)})
+            return State(plain={"scale": self.scale}, arrays={"means": self.means})
+        return State(plain={"scale": self.scale}, graphs={"curve": graph_of_forest(self.forest)})
 
     @classmethod
     def from_state(cls, state: State) -> "Curve":
@@ -114,8 +117,8 @@ class Curve:
             means = state.arrays["means"]
             if means.ndim != 1 or not means.size or np.isnan(means).any():
                 raise InvalidInputError(f"`means` must hold a number for each size, got shape {means.shape}.")
-            return cls(None, means)
-        return cls(TreeModel(state.graphs["curve"]))
+            return cls(None, means, float(state.plain["scale"]))
+        return cls(TreeModel(state.graphs["curve"]), None, float(state.plain["scale"]))
 
 
 @part("cardinality-networks")

@@ -7,6 +7,8 @@ from jaxtyping import Float
 
 from askwho._parts import State, part
 
+# A signal within two standard errors of nothing is taken for noise: to follow noise costs more than to miss a little.
+_ERRORS = 2.0
 # Rows that the panel's variance counts as beside an entity's own: a variance of twenty is known to a third of itself.
 _PRIOR_ROWS = 20.0
 
@@ -66,7 +68,7 @@ class Shrinkage:
         said = expected - centre
         alike = said.mean(axis=1, keepdims=True)
         alone = said - alike
-        shared, doubt = _slope(np.broadcast_to(alike, said.shape), beyond, share, known)
+        shared, uncertain = _slope(np.broadcast_to(alike, said.shape), beyond, share, known)
         left = beyond - np.where(known, shared * alike, 0.0)
         slopes, variances = np.zeros(len(centre)), np.full(len(centre), np.inf)
         for j in range(len(centre)):
@@ -76,10 +78,13 @@ class Shrinkage:
         spread = np.isfinite(variances)
         own = np.full(len(centre), pooled)
         if spread.any():
-            between = max(0.0, float((np.square(slopes - whole) - variances)[spread].mean()))
+            beyond_chance = np.square(slopes - whole)[spread] - variances[spread]
+            # Entities are told apart where their slopes differ by more than chance would have it, and its own chance.
+            doubt = np.sqrt(2.0 * np.square(variances[spread]).sum()) / spread.sum()
+            between = max(0.0, float(beyond_chance.mean()) - float(doubt))
             trust = between / (between + variances[spread]) if between > 0 else np.zeros(int(spread.sum()))
             own[spread] = pooled + trust * (slopes[spread] - pooled)
-        return cls(centre, level, float(np.clip(_kept(shared, doubt), 0.0, 1.0)), np.clip(own, 0.0, 1.0))
+        return cls(centre, level, float(np.clip(_kept(shared, uncertain), 0.0, 1.0)), np.clip(own, 0.0, 1.0))
 
     def apply(self, expected: Float[np.ndarray, "n a"]) -> Float[np.ndarray, "n a"]:
         """Return what is left of expected errors, at least 0, shape (n, |A|)."""
@@ -125,10 +130,10 @@ def _slope(said: np.ndarray, came: np.ndarray, share: np.ndarray, known: np.ndar
 
 
 def _kept(slope: float, variance: float) -> float:
-    """What is left of a slope that is itself uncertain (James and Stein 1961, positive part)."""
+    """What is left of a slope that is itself uncertain (as James and Stein 1961, positive part)."""
     if not np.isfinite(variance) or slope <= 0:
         return 0.0
-    return slope * max(0.0, 1.0 - variance / slope**2)
+    return slope * max(0.0, 1.0 - _ERRORS**2 * variance / slope**2)
 
 
 def _drawn(means: np.ndarray, noise: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """A policy, or its parts, on logged rows: the one way for fitting, calibrating, evaluating and reporting."""
 
 from askwho.replay._replay import Replay, Taken, at_size, chances_of, checked_scores, joined, members_of, price_grid
-from askwho.replay._robust import corrected
+from askwho.replay._robust import corrected, pooled_ratio
 
 __all__ = [
     "Replay",
@@ -12,5 +12,6 @@ __all__ = [
     "corrected",
     "joined",
     "members_of",
+    "pooled_ratio",
     "price_grid",
 ]

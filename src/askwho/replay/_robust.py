@@ -25,20 +25,55 @@ def corrected(
         weights: shape (p, n), one by the probability that it could.
         groups: shape (n,), which rows belong together.
     """
-    known = ~np.isnan(came) & (weights > 0)
-    # Truncated at √n (Ionides 2008): no single row stands for more.
-    share = np.where(known, np.minimum(weights, np.sqrt(came.shape[1])), 0.0)
+    expected = pooled_ratio(expected, came, weights, groups) * expected
+    share, gap = _weighed(expected, came, weights)
     total = share.sum(axis=1, keepdims=True)
-    gap = np.where(known, came - expected, 0.0)
     mean = np.divide((share * gap).sum(axis=1, keepdims=True), total, out=np.zeros_like(total), where=total > 0)
-    spread = share * (gap - mean)
-    if groups is not None:
-        spread = np.stack([np.bincount(groups, each) for each in spread])
+    spread = _by_group(share * (gap - mean), groups)
     variance = np.divide(
         np.square(spread).sum(axis=1, keepdims=True), np.square(total), out=np.zeros_like(total), where=total > 0
     )
     square = np.square(mean)
-    kept = np.divide(
-        np.maximum(square - _ERRORS**2 * variance, 0.0), square, out=np.zeros_like(square), where=square > 0
-    )
-    return expected + kept * mean
+    beyond = np.maximum(square - _ERRORS**2 * variance, 0.0)
+    return expected + np.divide(beyond, square, out=np.zeros_like(square), where=square > 0) * mean
+
+
+def pooled_ratio(
+    expected: Float[np.ndarray, "p n"],
+    came: Float[np.ndarray, "p n"],
+    weights: Float[np.ndarray, "p n"],
+    groups: Int[np.ndarray, " n"] | None = None,
+) -> float:
+    """Return by how much more, or less, came than was expected, over all settings together.
+
+    A model that is too hopeful mostly is so everywhere: each setting tells of it by its effective rows. What comes out
+    is drawn to 1 by as much as its variance says.
+
+    Args:
+        expected: shape (p, n), of a model that did not see the row.
+        came: shape (p, n), NaN where it cannot be known.
+        weights: shape (p, n), one by the probability that it could.
+        groups: shape (n,), which rows belong together.
+    """
+    share, gap = _weighed(expected, came, weights)
+    squares = np.square(share).sum(axis=1, keepdims=True)
+    share = share * np.divide(share.sum(axis=1, keepdims=True), squares, out=np.zeros_like(squares), where=squares > 0)
+    hoped = float((share * expected).sum())
+    if hoped <= 0:
+        return 1.0
+    beyond = float((share * gap).sum()) / hoped
+    doubt = _by_group((share * (gap - beyond * expected)).sum(axis=0, keepdims=True), groups)
+    variance = float(np.square(doubt).sum()) / hoped**2
+    return 1.0 + beyond * max(0.0, 1.0 - _ERRORS**2 * variance / beyond**2) if beyond else 1.0
+
+
+def _weighed(expected: np.ndarray, came: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What each row weighs where it is known what came, and what came beyond what was expected."""
+    known = ~np.isnan(came) & (weights > 0)
+    # Truncated at √n (Ionides 2008): no single row stands for more.
+    share = np.where(known, np.minimum(weights, np.sqrt(came.shape[1])), 0.0)
+    return share, np.where(known, came - expected, 0.0)
+
+
+def _by_group(table: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
+    return table if groups is None else np.stack([np.bincount(groups, each) for each in table])

@@ -1,0 +1,118 @@
+"""Logs in which not everybody was asked: budgets are kept, expectations hold, and nothing absurd is told."""
+
+import numpy as np
+import pytest
+
+from askwho import Columns, Target, evaluate, fit, read_log
+from askwho.replay import Replay, at_size
+
+NAMES = [f"e{i}" for i in range(6)]
+COLUMNS = Columns(truth="truth", answers="answer_*", features="x_*", fees=dict.fromkeys(NAMES, 1.0))
+
+
+def equals(n, seed):
+    """Six entities, equally good and equally dear, each right where the others need not be."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3))
+    truth = rng.integers(0, 3, n)
+    table = {f"x_{i}": x[:, i] for i in range(3)} | {"truth": truth.astype(float)}
+    hard = rng.normal(size=n)
+    for j, name in enumerate(NAMES):
+        right = rng.normal(size=n) + 0.5 * hard + 0.3 * x[:, j % 3] < 0.8
+        table[f"answer_{name}"] = np.where(right, truth, (truth + rng.integers(1, 3, n)) % 3).astype(float)
+    return table
+
+
+def emptied(table, how, seed=0):
+    """The same table with holes: a part of the cells at random, by a feature, by an answer, or but so many a row."""
+    rng = np.random.default_rng(seed)
+    n = len(table["truth"])
+    draw = rng.random((n, 6))
+    if isinstance(how, float):
+        keep = draw >= how
+    elif how == "by a feature":
+        keep = draw < np.where(table["x_0"] > 0, 0.15, 0.65)[:, None]
+    elif how == "by an answer":
+        keep = draw < np.where(table["answer_e0"] == 0, 0.15, 0.65)[:, None]
+        keep[:, 0] = True
+    else:
+        keep = draw.argsort(axis=1).argsort(axis=1) < how
+    keep[np.arange(n), rng.integers(0, 6, n)] |= ~keep.any(axis=1)
+    answers = {f"answer_{name}": np.where(keep[:, j], table[f"answer_{name}"], np.nan) for j, name in enumerate(NAMES)}
+    return table | answers
+
+
+HOLES = [0.3, 0.6, "by a feature", "by an answer", 3, 1]
+
+
+@pytest.fixture(scope="module")
+def complete():
+    return read_log(equals(1200, 1), COLUMNS)
+
+
+@pytest.fixture(scope="module", params=HOLES, ids=str)
+def policy(request):
+    return fit(read_log(emptied(equals(900, 0), request.param), COLUMNS), learner="linear", base="none")
+
+
+def came(policy, log, budget):
+    """What a budget spends and gets on complete rows, and the error that was expected of it."""
+    held = Replay.of(policy, log)
+    decisions = policy.decide(held.seen, Target(budget=budget))
+    return decisions.fee, at_size(held.errors(decisions.order), decisions.k), decisions.expected_error
+
+
+@pytest.mark.parametrize("budget", [1.0, 2.0])
+def test_a_budget_is_kept_and_expectations_hold(policy, complete, budget):
+    fees, errors, expected = came(policy, complete, budget)
+    # The mean over the rows that the setting was found on is as uncertain as that over those it is tried on.
+    assert fees.mean() <= 1.02 * budget + 2 * fees.std() * np.sqrt(1 / 900 + 1 / 1200)
+    # Some two hundred effective rows stand behind what is expected.
+    assert expected.mean() == pytest.approx(errors.mean(), abs=0.02 + 2 * errors.std() * np.sqrt(1 / 200 + 1 / 1200))
+
+
+def test_what_is_thought_of_everybody_is_what_they_err(policy, complete):
+    np.testing.assert_allclose(policy.facts.entity_errors, complete.errors.mean(axis=0), atol=0.09)
+
+
+def test_no_larger_committee_is_asked_than_rows_have():
+    policy = fit(read_log(emptied(equals(600, 0), 1), COLUMNS), learner="linear", base="none")
+    assert policy.cardinality.width == 1
+
+
+@pytest.fixture(scope="module")
+def known(complete):
+    policy = fit(read_log(equals(900, 0), COLUMNS), learner="linear", base="none")
+    return policy, evaluate(policy, complete, draws=60)["adaptive"]
+
+
+@pytest.mark.parametrize("how", HOLES, ids=str)
+def test_thinned_rows_are_judged_as_the_same_rows_complete(how, known):
+    policy, whole = known
+    thinned = evaluate(policy, read_log(emptied(equals(1200, 1), how), COLUMNS), draws=60)["adaptive"]
+    told = [(row, true) for row, true in zip(thinned, whole, strict=True) if row["error"] is not None]
+    assert told
+    for row, true in told:
+        assert row["effective_rows"] >= 30
+        assert row["mean_fee"] == pytest.approx(true["mean_fee"])
+        low, high = row["error_interval"]
+        margin = (high - low) / 2
+        assert low - margin <= true["error"] <= high + margin
+    off = np.mean([row["error"] - true["error"] for row, true in told])
+    assert abs(off) < 0.05
+
+
+def test_a_log_of_noise_does_no_harm():
+    worse = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        table = {f"x_{i}": rng.normal(size=900) for i in range(8)} | {"truth": rng.integers(0, 2, 900).astype(float)}
+        rates = np.array([0.2, 0.25, 0.3, 0.3])
+        for j, rate in enumerate(rates):
+            table[f"answer_{j}"] = np.where(rng.random(900) < rate, 1 - table["truth"], table["truth"])
+        columns = Columns(truth="truth", answers="answer_*", features="x_*", fees=dict.fromkeys("0123", 1.0))
+        policy = fit(read_log(table, columns), learner="linear", base="none")
+        seen = policy.see({f"x_{i}": rng.normal(size=2000) for i in range(8)})
+        first = policy.decide(seen, Target(k=1)).order[:, 0]
+        worse.append(rates[first].mean() - rates.min())
+    assert max(worse) < 0.003
