@@ -92,7 +92,8 @@ def thin(log: Log, mode: str, seed: int) -> Log:
     elif mode == "by an answer":
         said = log.errors[:, 0] if log.answers is None else log.answers.values[:, 0]
         kinds, counts = np.unique(said, return_counts=True)
-        often = said == kinds[counts.argmax()] if len(kinds) < n // 2 else said > np.median(said)
+        few = len(kinds) < n // 2 or said.dtype.kind in "OU"
+        often = said == kinds[counts.argmax()] if few else said > np.median(said)
         keep = rng.random((n, size)) < np.where(often, 0.25, 0.75)[:, None]
         keep[:, 0] = True
     else:

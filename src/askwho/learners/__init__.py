@@ -3,6 +3,7 @@
 from askwho._parts import State
 from askwho.engine import Training, require_torch
 from askwho.learners._comp_sum import SURROGATE_NAMES, CompSum
+from askwho.learners._grow import grow
 from askwho.learners._learner import Learner, MakeLearner, cross_fit, fitted, predicted
 from askwho.learners._log_shares import log_shares
 from askwho.learners._network_graph import NetworkGraph
@@ -48,6 +49,7 @@ __all__ = [
     "fit_regressors",
     "fitted",
     "graph_of_forest",
+    "grow",
     "learner_name",
     "log_shares",
     "make_learner",

@@ -12,6 +12,7 @@ from askwho._parts import State, part
 from askwho._types import Task
 from askwho.core import each_fold
 from askwho.learners._base_models import base_model_state
+from askwho.learners._grow import grow
 from askwho.learners._words import Words, words_of
 
 # Past this many classes a linear model of a million words costs more than it can tell.
@@ -137,9 +138,8 @@ def _inputs(task: str, X: np.ndarray, words: Any) -> dict[str, Any]:  # noqa: AN
 
 
 def _fit(name: str, random_state: int, inputs: Any, truth: np.ndarray) -> Any:  # noqa: ANN401 - as in _make
-    fitted = _make(name, random_state).fit(inputs, truth)
-    # Threads add the trees up in any order, and sums of floats depend on it: one thread repeats itself.
-    return fitted.set_params(n_jobs=1) if name.startswith("forest") else fitted
+    made = _make(name, random_state)
+    return grow(made, inputs, truth) if name.startswith("forest") else made.fit(inputs, truth)
 
 
 def _make(name: str, random_state: int) -> Any:  # noqa: ANN401 - any scikit-learn predictor
@@ -150,7 +150,7 @@ def _make(name: str, random_state: int) -> Any:  # noqa: ANN401 - any scikit-lea
     from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
 
     # One setting each: `own_base` chooses among models, and a finer choice would be chance on a small log.
-    forest: dict[str, Any] = {"n_estimators": 150, "random_state": random_state, "n_jobs": 2}
+    forest: dict[str, Any] = {"n_estimators": 150, "random_state": random_state}
     return {
         "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=300)),
         "forest-classifier": lambda: ExtraTreesClassifier(min_samples_leaf=2, **forest),

@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from askwho._parts import State, part
 from askwho.exceptions import InvalidInputError, missing_dependency
+from askwho.learners._grow import grow
 from askwho.learners._tree_graph import TreeModel, graph_of_boosters, graph_of_forest
 
 # LightGBM draws four fifths of the rows for each tree, and stops where that is none of one.
@@ -84,15 +85,13 @@ class Forest:
         # Of a handful of features a share would be one, drawn blindly: all are tried then.
         share = 1.0 if X.shape[1] <= 5 else 0.4
         forest: Any = ExtraTreesRegressor(
-            self.trees, min_samples_leaf=self.leaf, max_features=share, random_state=self.random_state, n_jobs=2
+            self.trees, min_samples_leaf=self.leaf, max_features=share, random_state=self.random_state
         )
         targets = errors[np.ix_(rows, entities)]
         if not rows.any():
             # Never asked on these rows: everybody's mean error is all there is to say.
             rows, targets = np.arange(len(X)) < 1, np.full((1, len(entities)), np.nanmean(errors))
-        forest.fit(X[rows], targets[:, 0] if len(entities) == 1 else targets)
-        # Threads add the trees up in any order, and sums of floats depend on it: one thread repeats itself.
-        return forest.set_params(n_jobs=1)
+        return grow(forest, X[rows], targets[:, 0] if len(entities) == 1 else targets)
 
 
 @part("boosting")

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
 from askwho.core import Answers, Cell, each_fold, folds
-from askwho.learners import Linear
+from askwho.learners import Linear, grow
 
 FEWEST_EFFECTIVE = 30
 """Figures on fewer effective rows are not told: a share of thirty has a standard error of nine points."""
@@ -181,8 +181,8 @@ def _shares(X: np.ndarray, asked: np.ndarray, fold: np.ndarray, random_state: in
             min_samples_leaf=min(_LEAF, max(1, len(rows) // 10)),
             max_features=min(X.shape[1], _MOST_TRIED),
             random_state=random_state,
-            n_jobs=1,
-        ).fit(X[rows], asked[rows] if asked.shape[1] > 1 else asked[rows, 0])
+        )
+        trees = grow(trees, X[rows], asked[rows] if asked.shape[1] > 1 else asked[rows, 0])
         return lambda held: trees.predict(held).reshape(len(held), -1)
 
     def line(rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

@@ -13,7 +13,7 @@ from askwho._parts import State, part
 from askwho._types import Order
 from askwho.core import in_order
 from askwho.exceptions import InvalidInputError
-from askwho.learners import Scorer, TreeModel, graph_of_forest
+from askwho.learners import Scorer, TreeModel, graph_of_forest, grow
 
 # Trees of the curve: its error out of fold no longer falls with more of them.
 _TREES = 48
@@ -83,10 +83,8 @@ class Curve:
             min_samples_leaf=max(1, round(min(wanted, max(_LEAF, len(X) // 50)) * copies)),
             max_features=max(1, min(inputs.shape[1] // 2, _MOST_TRIED)),
             random_state=random_state,
-            n_jobs=2,
-        ).fit(inputs[known], targets[known] if targets.shape[1] > 1 else targets[known, 0])
-        # Threads add the trees up in any order, and sums of floats depend on it: one thread repeats itself.
-        return cls(forest.set_params(n_jobs=1))
+        )
+        return cls(grow(forest, inputs[known], targets[known] if targets.shape[1] > 1 else targets[known, 0]))
 
     def predict(
         self, X: Float[np.ndarray, "n d"], expected: Float[np.ndarray, "n a"], order: Order
