@@ -36,8 +36,8 @@ def path(n=2000, seed=0, prices=5, **more):
     return Outcomes(np.arange(prices) / 2.0, errors, fees, np.ones((prices, n), dtype=np.intp), **settings)
 
 
-def promises(rows, squared=False):
-    return Promises(rows, most_fee=1.0, squared=squared)
+def promises(rows, *, squared=False, most_loss=1.0):
+    return Promises(rows, most_fee=1.0, most_loss=most_loss, squared=squared)
 
 
 def share_of(rows, setting, table):
@@ -203,7 +203,7 @@ def test_a_squared_error_is_promised_by_its_root():
     rows = path()
     squares = np.square(np.random.default_rng(0).normal(size=2000)) * np.linspace(0.01, 0.09, 5)[:, None]
     rows = dataclasses.replace(rows, errors=squares)
-    setting = promises(rows, squared=True).choose(budget=None, max_error=0.2, confidence=0.95)
+    setting = promises(rows, squared=True, most_loss=1.5).choose(budget=None, max_error=0.2, confidence=0.95)
     assert 0.18 < np.sqrt(share_of(rows, setting, squares)) < 0.2
 
 
@@ -247,7 +247,7 @@ def counted():
     """
     wrong, paid = (np.arange(100) < np.array(counts)[:, None] for counts in ([10, 20, 40], [80, 50, 20]))
     tried = Outcomes(np.arange(3.0), wrong.astype(float), paid.astype(float), np.ones((3, 100), dtype=np.intp))
-    return dataclasses.replace(policies.fitted("grades"), tried=tried)
+    return dataclasses.replace(policies.fitted("grades"), tried=dataclasses.replace(tried, fresh=True))
 
 
 LESS = "100 rows cannot promise less. Ask for less confidence, or calibrate on more rows."
@@ -289,14 +289,14 @@ def test_groups_are_counted_where_rows_are_not_alone():
         np.zeros(1), np.zeros((1, 60)), np.full((1, 60), 0.5), np.ones((1, 60), dtype=np.intp), np.arange(60) // 3
     )
     with pytest.raises(InvalidInputError, match=r"got 0\.1: 20 groups of rows cannot promise less"):
-        Promises(rows, most_fee=1.0, squared=False).choose(budget=0.1, max_error=None, confidence=0.9)
+        promises(rows).choose(budget=0.1, max_error=None, confidence=0.9)
 
 
 def test_fees_that_nobody_can_know_are_left_out_of_a_promise():
     errors, fees = np.zeros((1, 60)), np.full((1, 60), 0.5)
     errors[0, :20] = fees[0, :20] = np.nan
     rows = Outcomes(np.zeros(1), errors, fees, np.ones((1, 60), dtype=np.intp))
-    most = Promises(rows, most_fee=1.0, squared=False).choose(budget=0.7, max_error=None, confidence=0.9)
+    most = promises(rows).choose(budget=0.7, max_error=None, confidence=0.9)
     assert most == Setting(0.0, 0.0, 0.0)
 
 
@@ -308,7 +308,8 @@ def many():
     return synthetic.classification(1500, seed=1)
 
 
-def test_each_query_is_decided_at_its_side_of_the_mixture(policy, many):
+def test_each_query_is_decided_at_its_side_of_the_mixture(promising, many):
+    policy = promising
     promised = (Target(budget=float(b), confidence=0.9) for b in np.linspace(0.2, 0.4, 9))
     target, setting = next((t, found) for t in promised if (found := policy.setting(t)).share > 0)
     seen = policy.see(many)
@@ -350,25 +351,40 @@ def test_groups_of_the_log_are_kept_with_its_rows():
         log_of_arrays(X, errors=errors, panel=Panel.two_stage({"a": 1.0}), groups=groups), learner="linear", cv=3
     )
     np.testing.assert_array_equal(grown.tried.groups, groups)
-    with pytest.raises(InvalidInputError, match="100 groups of rows cannot promise less"):
-        grown.setting(Target(max_error=0.001, confidence=0.9))
+    apart = fit(
+        log_of_arrays(X, errors=errors, panel=Panel.two_stage({"a": 1.0}), groups=groups),
+        learner="linear",
+        cv=3,
+        promise=0.3,
+    )
+    np.testing.assert_array_equal(np.bincount(apart.tried.groups), np.full(70, 4))
+    np.testing.assert_array_equal(np.bincount(apart.tried.kept.groups), np.full(30, 4))
+    with pytest.raises(InvalidInputError, match="30 groups of rows cannot promise less"):
+        apart.setting(Target(max_error=0.001, confidence=0.9))
 
 
 def test_promises_travel_with_the_artefact(many, tmp_path):
     log = read_log(many | {"who": np.arange(1500) // 3}, dataclasses.replace(synthetic.COLUMNS, groups="who"))
-    grown = fit(log, learner="linear", base="none", cv=3)
+    grown = fit(log, learner="linear", base="none", cv=3, promise=0.5)
     save(grown, tmp_path / "policy")
-    loaded = load(tmp_path / "policy")
-    np.testing.assert_array_equal(loaded.tried.groups, grown.tried.groups)
-    np.testing.assert_array_equal(loaded.tried.coins, grown.tried.coins)
-    target = Target(budget=0.3, confidence=0.9)
-    assert loaded.setting(target) == grown.setting(target)
-    np.testing.assert_array_equal(loaded.decide(many, target).k, grown.decide(many, target).k)
+    save(load(tmp_path / "policy"), tmp_path / "again")
+    for name in ("policy", "again"):
+        loaded = load(tmp_path / name)
+        for ours, theirs in ((grown.tried, loaded.tried), (grown.turns.tried, loaded.turns.tried)):
+            for mine, other in ((ours, theirs), (ours.kept, theirs.kept)):
+                for part in ("prices", "errors", "fees", "sizes", "groups", "coins"):
+                    np.testing.assert_array_equal(getattr(other, part), getattr(mine, part), err_msg=part)
+            assert (theirs.fresh, theirs.kept.fresh, theirs.kept.kept) == (False, True, None)
+        for target in (Target(budget=0.4, confidence=0.9), Target(max_error=0.35, confidence=0.9)):
+            for in_turn in (False, True):
+                assert loaded.setting(target, in_turn=in_turn) == grown.setting(target, in_turn=in_turn)
+            np.testing.assert_array_equal(loaded.decide(many, target).k, grown.decide(many, target).k)
 
 
-def test_without_coins_a_policy_promises_at_its_prices(policy, new, tmp_path):
-    save(dataclasses.replace(policy, tried=dataclasses.replace(policy.tried, coins=None)), tmp_path / "policy")
+def test_without_coins_a_policy_promises_at_its_prices(promising, new, tmp_path):
+    kept = dataclasses.replace(promising.tried.kept, coins=None)
+    save(dataclasses.replace(promising, tried=dataclasses.replace(promising.tried, kept=kept)), tmp_path / "policy")
     loaded, target = load(tmp_path / "policy"), Target(budget=0.3, confidence=0.9)
-    assert loaded.tried.coins is None
+    assert loaded.tried.kept.coins is None
     assert loaded.setting(target).share == 0
     assert loaded.decide(new, target).fee.mean() < 0.33

@@ -36,6 +36,7 @@ class Log:
         info: shape (n, |A|), what came back with the answers; NaN where nothing did.
         ids: shape (n,), what each query is called, in text; None where no column says.
         error: how an answer is scored: a name in `ERRORS`, or a function; `"auto"` is zero-one, or squared for numbers.
+        untold: shape (n, |A|), whose fee no cell told, so that the mean of the told ones stands in; None where all are.
     """
 
     columns: Columns
@@ -50,6 +51,7 @@ class Log:
     info: FloatTable
     ids: np.ndarray | None = None
     error: str | ErrorFunction = "auto"
+    untold: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.errors)
@@ -71,24 +73,25 @@ class Log:
             groups=self.groups[index],
             info=self.info[index],
             ids=None if self.ids is None else self.ids[index],
+            untold=None if self.untold is None else self.untold[index],
         )
 
-    def with_own_fees(self) -> "Log":
-        """Return the log with fees that its own rows tell, where it is part of another whose fees differ by query.
+    def alone(self, index: np.ndarray) -> "Log":
+        """Return the log of some of the rows as if the others had never been read, or say why it cannot be.
 
-        A fee that no row told was filled in with the mean over all rows, those of the other part among them.
+        Fees that nobody told are the mean of those that these rows tell; and what only all rows show is looked at
+        again: one class, somebody never asked, what the truth is.
         """
-        if isinstance(self.columns.fees, Mapping) or self.columns.fees is None:
-            return self
-        filled = ~self.asked & np.isclose(self.fees, self.panel.fees, rtol=1e-12, atol=0.0)
-        told = np.where(filled, 0.0, self.fees).sum(axis=0)
-        count = (~filled).sum(axis=0)
-        mean = np.divide(told, count, out=self.panel.fees.copy(), where=count > 0)
-        fees = np.where(filled, mean, self.fees)
-        entities = [
-            replace(each, fee=float(fee)) for each, fee in zip(self.panel.entities, fees.mean(axis=0), strict=True)
-        ]
-        return replace(self, panel=Panel(tuple(entities)), fees=fees)
+        (log,) = whole_log([self.rows(index)])
+        fees = log.fees if log.untold is None else _filled(np.where(log.untold, np.nan, log.fees))
+        entities = [replace(each, fee=float(fee)) for each, fee in zip(log.panel.entities, _usual(fees), strict=True)]
+        task = log.task if log.truth is None else task_of(log.truth, log.columns)
+        if task != log.task:
+            raise InvalidInputError(
+                f"`task` must be said where rows are kept apart, got 'auto': all rows tell of {log.task}, those that "
+                f"are left of {task}."
+            )
+        return replace(log, panel=Panel(tuple(entities)), fees=fees)
 
     def behind(self, panel: Panel, answers: Answers) -> "Log":
         """Return the log of a larger panel, some of whom answer for themselves and for nothing.
@@ -108,6 +111,7 @@ class Log:
             errors=task_errors(answers, self.truth, panel=panel, error=error),
             fees=np.hstack([np.zeros((len(self), more)), self.fees]),
             info=np.hstack([np.full((len(self), more), np.nan), self.info]),
+            untold=None if self.untold is None else np.hstack([np.zeros((len(self), more), dtype=bool), self.untold]),
         )
 
 
@@ -165,7 +169,7 @@ def log_of(
     check_cells(table, columns, found)
     names = list(found.entities)
     n = len(next(iter(table.values())))
-    fees = _fees(columns, found.fees, table, names, n, usual)
+    fees, untold = _fees(columns, found.fees, table, names, n, usual)
     panel = _panel(names, fees, base)
     known = {name: table[name] for name in found.features}
     if columns.text is not None:
@@ -186,7 +190,7 @@ def log_of(
         if name in names:
             info[:, names.index(name)] = check.finite_or_nan(table[column], column)
     ids = None if columns.id is None else read_ids(table[columns.id], first=first)
-    return Log(columns, panel, task, known, answers, truth, errors, fees, groups, info, ids)
+    return Log(columns, panel, task, known, answers, truth, errors, fees, groups, info, ids, untold=untold)
 
 
 def whole_log(batches: Iterable[Log]) -> Iterator[Log]:
@@ -243,34 +247,45 @@ def _fees(
     names: list[str],
     n: int,
     usual: Mapping[str, float] | None,
-) -> Float[np.ndarray, "n a"]:
+) -> tuple[Float[np.ndarray, "n a"], np.ndarray | None]:
+    """What each charges, shape (n, |A|), and where that had to be filled in; None where nowhere."""
     if isinstance(columns.fees, Mapping):
         unknown = [name for name in columns.fees if name not in names]
         missing = [name for name in names if name not in columns.fees]
         if unknown or missing:
             raise InvalidInputError(f"`fees` must name every entity ({names}), got {sorted(columns.fees)}.")
         row = np.array([check.finite_number(columns.fees[name], f"fee of {name}", minimum=0.0) for name in names])
-        return np.broadcast_to(check.bounded(row, "fees"), (n, len(names)))
+        return np.broadcast_to(check.bounded(row, "fees"), (n, len(names))), None
     if by_query:
         fees = np.column_stack([check.numeric(table[by_query[name]], by_query[name]) for name in names])
-        # An entity that was not asked charged nothing: what it would have is filled in with its mean.
-        if usual is None and np.isnan(fees).all(axis=0).any():
+        untold = np.isnan(fees)
+        fees = _filled(fees, None if usual is None else np.array([usual[name] for name in names]))
+        fees = check.bounded(check.nonnegative(check.table(fees, "fees"), "fees"), "fees")
+        return fees, untold if untold.any() else None
+    return np.zeros((n, len(names))), None
+
+
+def _filled(fees: np.ndarray, mean: np.ndarray | None = None) -> Float[np.ndarray, "n a"]:
+    """Fees without gaps: an entity that was not asked charged nothing, and what it would have is its mean."""
+    if mean is None:
+        if np.isnan(fees).all(axis=0).any():
             raise InvalidInputError("`fees` must hold a fee of every entity at least once, got an empty column.")
-        mean = np.nanmean(fees, axis=0) if usual is None else np.array([usual[name] for name in names])
-        fees = np.where(np.isnan(fees), mean, fees)
-        return check.bounded(check.nonnegative(check.table(fees, "fees"), "fees"), "fees")
-    return np.zeros((n, len(names)))
+        mean = np.nanmean(fees, axis=0)
+    return np.where(np.isnan(fees), mean, fees)
+
+
+def _usual(fees: np.ndarray) -> Float[np.ndarray, " a"]:
+    """What each charges in the mean; a constant fee is itself: its mean over many rows is off in the last digits."""
+    return fees[0] if (fees == fees[0]).all() else fees.mean(axis=0)
 
 
 def _panel(names: list[str], fees: np.ndarray, base: str | None) -> Panel:
     if base is not None and base not in names:
         raise InvalidInputError(f"`base` must be 'auto', 'none' or an entity of the log ({names}), got {base!r}.")
-    # A constant fee is itself: its mean over many rows would be off in the last digits.
-    mean = fees[0] if (fees == fees[0]).all() else fees.mean(axis=0)
     return Panel(
         tuple(
             Entity(name, "base" if name == base else "expert", fee=float(fee))
-            for name, fee in zip(names, mean, strict=True)
+            for name, fee in zip(names, _usual(fees), strict=True)
         )
     )
 

@@ -29,10 +29,10 @@ _MARGIN = 1.05
 _MOST_STAKE = 0.99
 # Places are tested together, as many as fit into so many cells.
 _CELLS, _AT_A_TIME = 1 << 20, 128
-# What is said where a promise would stand on weights that were learned.
+# What is said where a promise would stand on what was never seen.
 _ESTIMATED = (
-    "`{name}` cannot be promised on these rows: not everybody was asked, and who was is only known by what the log "
-    "tells of it. Without `confidence` it is an estimate."
+    "`{name}` cannot be promised on these rows: not everybody was asked, and what the others would have answered or "
+    "charged is an estimate. Ask without `confidence`, or calibrate on rows without holes."
 )
 # Enough for six digits, which is what a message shows: 2⁻²⁴ of the range is left.
 _HALVINGS = 24
@@ -161,9 +161,10 @@ def _fee_bound(rows: Outcomes, target: Target, most_fee: float | None) -> float:
     """The largest fee that a query can have: of fees that all have, or as the user states it."""
     if "fees" in rows.estimated:
         raise InvalidInputError(_ESTIMATED.format(name="budget"))
-    if most_fee is not None:
-        return most_fee
     largest = float(rows.fees.max())
+    # Rows may be charged otherwise than those that taught.
+    if most_fee is not None and largest <= most_fee * (1 + 1e-9):
+        return most_fee
     if target.max_fee is None:
         raise InvalidInputError(
             "`max_fee` must be given to promise a `budget` where fees differ by query: no row excludes a larger bill. "
