@@ -220,6 +220,38 @@ def test_a_policy_with_one_price_has_one_setting():
     assert promises(rows).choose(budget=None, max_error=0.2, confidence=0.9) == rows.setting(0)
 
 
+def of_means(fees, errors, n=400):
+    """Rows whose mean fee and error at each price are these, whatever the price; of one kind, and so without coins."""
+    paid, wrong = (np.arange(n) < n * np.array(means)[:, None] for means in (fees, errors))
+    return Outcomes(np.arange(len(fees)) / 2.0, wrong.astype(float), paid.astype(float), np.ones((len(fees), n), int))
+
+
+def test_nothing_beyond_the_first_failure_is_used_however_well_it_does():
+    # The lowest price is the best and the cheapest by chance: but the one before it on the way breaks the budget.
+    rows = of_means([0.1, 0.9, 0.3, 0.2], [0.01, 0.02, 0.2, 0.3])
+    assert promises(rows).choose(budget=0.5, max_error=None, confidence=0.95) == rows.setting(2)
+    # The same for an error, which is tested from the other end: the highest price is the cheapest.
+    rows = of_means([0.9, 0.8, 0.7, 0.1], [0.02, 0.04, 0.5, 0.01])
+    assert promises(rows).choose(budget=None, max_error=0.1, confidence=0.95) == rows.setting(1)
+    # And of both no place that only one path has come to.
+    rows = of_means([0.9, 0.8, 0.3, 0.1], [0.02, 0.5, 0.04, 0.02])
+    with pytest.raises(InvalidInputError, match=r"`budget` must be at least [\d.]+ beside a `max_error` of 0.1"):
+        promises(rows).choose(budget=0.5, max_error=0.1, confidence=0.95)
+
+
+def test_a_path_of_many_places_ends_at_its_first_failure_too():
+    rng = np.random.default_rng(0)
+    # More places than are tested at a time, on both sides of the failure.
+    rows = path(prices=12, seed=3)
+    fees = rows.fees.copy()
+    fees[5] = 1.0
+    rows = dataclasses.replace(rows, fees=fees, errors=(rng.random(2000) < np.linspace(0, 0.4, 12)[:, None]) * 1.0)
+    fees[:5] = 0.05
+    found = promises(rows).choose(budget=0.5, max_error=None, confidence=0.95)
+    assert found.fee_weight >= rows.prices[5]
+    assert share_of(rows, found, rows.fees) <= 0.5
+
+
 # What cannot be promised.
 
 

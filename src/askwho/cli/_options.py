@@ -111,9 +111,8 @@ def target_of(
     optional: bool = False,
 ) -> Any:  # noqa: ANN401 - a target, or None where it may be left out
     """Return the target that was given."""
-    if optional and all(value is None for value in (k, fee_weight, budget, max_error, confidence)):
-        return None
-    return Target(k, fee_weight, budget, max_error, confidence, max_fee, max_loss)
+    given = (k, fee_weight, budget, max_error, confidence, max_fee, max_loss)
+    return None if optional and all(value is None for value in given) else Target(*given)
 
 
 def words(given: str | None) -> list[str]:
