@@ -273,6 +273,10 @@ def test_what_share_is_kept_is_said_to_fit(place, tmp_path, capsys):
     words = ["fit", place / "log.parquet", *COLUMNS, "--learner", "linear", "--base", "none", "--cv", 2]
     for share, message in ((1, "`promise` must be below 1, got 1"), (-1, "of at least 0, got -1")):
         assert message in refused(capsys, *words, "--promise", share, "--out", tmp_path / "policy")
+    assert printed(capsys, *words, "--promise", 0.2, "--out", tmp_path / "policy")["kept_rows"] == 60
+    assert run(*words, "--promise", 0.2, "--out", tmp_path / "policy") == 0
+    assert "rows kept for promises: 60 of 300\n" in capsys.readouterr().out
+    assert printed(capsys, *words, "--out", tmp_path / "policy")["kept_rows"] == 0
     kept = load(place / "promising").tried.kept
     assert kept.fees.shape[1] == 120
     assert load(place / "policy").tried.kept is None

@@ -142,6 +142,7 @@ def fit(
     name, trials, committee_name = policy.judge.name, policy.facts.learners, policy.combiner.name
     report = {
         "rows": len(read),
+        "kept_rows": 0 if policy.tried.kept is None else policy.tried.kept.fees.shape[1],
         "task": read.task,
         "entities": list(policy.panel.names),
         "base": policy.facts.base or named,
@@ -161,6 +162,8 @@ def fit(
         f"committee {committee_name or 'the first'}, base {report['base'] or 'none'}"
     )
     print_frontier("held-out rows of the log", validated)
+    if report["kept_rows"]:
+        print_line(f"rows kept for promises: {report['kept_rows']} of {report['rows']}")
     print_line(f"policy in {out_}")
 
 
@@ -172,7 +175,7 @@ def calibrate(
     allow: o.Allow = None,
     json_: o.Json = False,
 ) -> None:
-    """Take targets from rows that a policy has not seen, so that what --confidence promises is exact."""
+    """Take targets from rows that a policy has not seen, so that --confidence can be promised by them."""
     room_for(out_)
     loaded = load(policy, allow=o.words(allow))
     fresh = _unseen(loaded, log)

@@ -267,11 +267,10 @@ def _fees(
 
 def _filled(fees: np.ndarray, mean: np.ndarray | None = None) -> Float[np.ndarray, "n a"]:
     """Fees without gaps: an entity that was not asked charged nothing, and what it would have is its mean."""
-    if mean is None:
-        if np.isnan(fees).all(axis=0).any():
-            raise InvalidInputError("`fees` must hold a fee of every entity at least once, got an empty column.")
-        mean = np.nanmean(fees, axis=0)
-    return np.where(np.isnan(fees), mean, fees)
+    if mean is None and np.isnan(fees).all(axis=0).any():
+        raise InvalidInputError("`fees` must hold a fee of every entity at least once, got an empty column.")
+    usual = np.nanmean(fees, axis=0) if mean is None else mean
+    return np.where(np.isnan(fees), usual, fees)
 
 
 def _usual(fees: np.ndarray) -> Float[np.ndarray, " a"]:
