@@ -246,15 +246,19 @@ def test_a_promise_is_routed_or_refused_with_what_can_be_had(place, tmp_path, ca
 def test_caps_are_stated_where_no_row_can_tell_them(tmp_path, capsys):
     write_table(tmp_path / "log.parquet", synthetic.charged(400))
     write_table(tmp_path / "numbers.parquet", synthetic.regression(400))
+    write_table(tmp_path / "grouped.parquet", synthetic.classification(400) | {"who": np.arange(400) // 2})
     fees = ",".join(f"{name}={fee}" for name, fee in synthetic.FEES.items())
     shared = ["--truth", "truth", "--answers", "answer_*", "--features", "x_*", "--learner", "linear", "--base", "none"]
     shared += ["--cv", 2, "--promise", 0.5]
     assert run("fit", tmp_path / "log.parquet", *shared, "--fees", "fee_*", "--out", tmp_path / "charged") == 0
     assert run("fit", tmp_path / "numbers.parquet", *shared, "--fees", fees, "--out", tmp_path / "numbers") == 0
+    grouped = [*shared, "--fees", fees, "--groups", "who", "--out", tmp_path / "grouped"]
+    assert run("fit", tmp_path / "grouped.parquet", *grouped) == 0
     capsys.readouterr()
     for policy, aim, option, cap in (
         ("charged", ["--budget", 15], "--max-fee", 60),
         ("numbers", ["--max-error", 3], "--max-loss", 20),
+        ("grouped", ["--max-error", 0.5], "--max-group", 2),
     ):
         table = tmp_path / f"{'log' if policy == 'charged' else policy}.parquet"
         for words in (

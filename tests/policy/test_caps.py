@@ -160,6 +160,36 @@ def test_the_cap_of_an_error_is_in_its_own_unit():
 
 
 @pytest.fixture(scope="module")
+def grouped():
+    """A policy of rows in groups of three."""
+    table = synthetic.classification(900) | {"who": np.arange(900) // 3}
+    log = read_log(table, dataclasses.replace(synthetic.COLUMNS, groups="who"))
+    return fit(log, learner="linear", base="none", cv=3, promise=0.4)
+
+
+@pytest.mark.parametrize("given", [{"budget": 0.5}, {"max_error": 0.4}])
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_rows_in_groups_need_a_cap(grouped, given, in_turn):
+    def setting(policy=grouped, **more):
+        return policy.setting(Target(**given, confidence=0.9, **more), in_turn=in_turn)
+
+    assert refused(setting) == (
+        "`max_group` must be given to promise anything of rows in groups: none excludes a larger group, with fees and "
+        "errors of its own. State how many rows no group will ever have; the largest here has 3."
+    )
+    assert refused(lambda: setting(max_group=2)) == "`max_group` must be at least 3, got 2: a group has as many."
+    assert setting(max_group=3) is not None
+    # A group of many more rows than any here can be anything.
+    assert "120 groups of rows cannot promise less" in refused(lambda: setting(max_group=3000))
+    # Each row of these is alone by chance: the log's own were not.
+    alone = synthetic.classification(300, seed=6) | {"who": np.arange(300)}
+    fresh = calibrate(grouped, read_log(alone, grouped.columns))
+    assert fresh.tried.groups is None
+    assert "`max_group` must be given" in refused(lambda: setting(fresh))
+    assert setting(fresh, max_group=3) is not None
+
+
+@pytest.fixture(scope="module")
 def holed():
     """A policy that was fitted and calibrated on logs with holes, and can ask in turn."""
     log = read_log(synthetic.classification(700, missing=0.3), cases.ANSWERS)

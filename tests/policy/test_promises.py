@@ -21,10 +21,10 @@ from tests.logs import log_of_arrays
 LEVEL = 0.05
 
 
-def within(losses, target, *, level=LEVEL, bound=1.0, groups=None):
+def within(losses, target, *, level=LEVEL, bound=1.0, groups=None, most_rows=1):
     """Which columns are shown to be within a target."""
-    h = losses.shape[1]
-    return shown_within(losses, np.full(h, float(target)), np.full(h, float(bound)), level=level, groups=groups)
+    targets, bounds = (np.full(losses.shape[1], float(each)) for each in (target, bound))
+    return shown_within(losses, targets, bounds, level=level, groups=groups, most_rows=most_rows)
 
 
 def path(n=2000, seed=0, prices=5, **more):
@@ -36,8 +36,8 @@ def path(n=2000, seed=0, prices=5, **more):
     return Outcomes(np.arange(prices) / 2.0, errors, fees, np.ones((prices, n), dtype=np.intp), **settings)
 
 
-def promises(rows, *, squared=False, most_loss=1.0):
-    return Promises(rows, most_fee=1.0, most_loss=most_loss, squared=squared)
+def promises(rows, *, squared=False, most_loss=1.0, most_rows=1):
+    return Promises(rows, most_fee=1.0, most_loss=most_loss, most_rows=most_rows, squared=squared)
 
 
 def share_of(rows, setting, table):
@@ -113,8 +113,8 @@ def test_rows_of_one_group_count_once():
     # All rows of a group fare alike: 60 coins, not 1,200.
     losses = (rng.random((60, 2000)) < 0.3).astype(float)[groups]
     assert within(losses, 0.3).mean() > 0.2
-    assert within(losses, 0.3, groups=groups).mean() <= LEVEL + 0.012
-    assert within(losses, 0.6, groups=groups).mean() > 0.9
+    assert within(losses, 0.3, groups=groups, most_rows=20).mean() <= LEVEL + 0.012
+    assert within(losses, 0.6, groups=groups, most_rows=20).mean() > 0.9
 
 
 def test_the_mean_of_groups_of_all_sizes_is_over_rows():
@@ -124,8 +124,26 @@ def test_the_mean_of_groups_of_all_sizes_is_over_rows():
     groups = np.repeat(np.arange(200), sizes)
     losses = np.repeat(sizes == 19, sizes).astype(float)[:, None]
     shuffled = rng.permutation(len(groups))
-    assert not within(losses[shuffled], 0.9, groups=groups[shuffled])[0]
-    assert within(losses[shuffled], 0.99, groups=groups[shuffled])[0]
+    assert not within(losses[shuffled], 0.9, groups=groups[shuffled], most_rows=19)[0]
+    assert within(losses[shuffled], 0.99, groups=groups[shuffled], most_rows=19)[0]
+
+
+def test_a_group_that_no_row_has_shown_is_reckoned_with():
+    rng = np.random.default_rng(0)
+    # Three groups in a hundred have thirty rows, all wrong, the others one, which is right: 48% of the rows are wrong.
+    mean = 0.9 / 1.87
+    shown = {30: 0, 1: 0}
+    for _ in range(300):
+        sizes = np.where(rng.random(30) < 0.03, 30, 1)
+        groups, losses = np.repeat(np.arange(30), sizes), np.repeat(sizes == 30, sizes).astype(float)[:, None]
+        shown[30] += within(losses, mean, groups=groups, most_rows=30)[0]
+        if sizes.max() == 1:
+            shown[1] += within(losses, mean, groups=groups)[0]
+            # Alone by chance is not alone.
+            assert not within(losses, mean, most_rows=30)[0]
+    assert shown[30] <= 0.05 * 300
+    # The largest of the sample is no bound: it would be wrong as often as the sample has none of the large ones.
+    assert shown[1] > 0.3 * 300
 
 
 # The path of prices.
@@ -321,7 +339,7 @@ def test_groups_are_counted_where_rows_are_not_alone():
         np.zeros(1), np.zeros((1, 60)), np.full((1, 60), 0.5), np.ones((1, 60), dtype=np.intp), np.arange(60) // 3
     )
     with pytest.raises(InvalidInputError, match=r"got 0\.1: 20 groups of rows cannot promise less"):
-        promises(rows).choose(budget=0.1, max_error=None, confidence=0.9)
+        promises(rows, most_rows=3).choose(budget=0.1, max_error=None, confidence=0.9)
 
 
 def test_fees_that_nobody_can_know_are_left_out_of_a_promise():
@@ -392,7 +410,7 @@ def test_groups_of_the_log_are_kept_with_its_rows():
     np.testing.assert_array_equal(np.bincount(apart.tried.groups), np.full(70, 4))
     np.testing.assert_array_equal(np.bincount(apart.tried.kept.groups), np.full(30, 4))
     with pytest.raises(InvalidInputError, match="30 groups of rows cannot promise less"):
-        apart.setting(Target(max_error=0.001, confidence=0.9))
+        apart.setting(Target(max_error=0.001, confidence=0.9, max_group=4))
 
 
 def test_promises_travel_with_the_artefact(many, tmp_path):
@@ -407,7 +425,10 @@ def test_promises_travel_with_the_artefact(many, tmp_path):
                 for part in ("prices", "errors", "fees", "sizes", "groups", "coins"):
                     np.testing.assert_array_equal(getattr(other, part), getattr(mine, part), err_msg=part)
             assert (theirs.fresh, theirs.kept.fresh, theirs.kept.kept) == (False, True, None)
-        for target in (Target(budget=0.4, confidence=0.9), Target(max_error=0.35, confidence=0.9)):
+        for target in (
+            Target(budget=0.4, confidence=0.9, max_group=3),
+            Target(max_error=0.35, confidence=0.9, max_group=3),
+        ):
             for in_turn in (False, True):
                 assert loaded.setting(target, in_turn=in_turn) == grown.setting(target, in_turn=in_turn)
             np.testing.assert_array_equal(loaded.decide(many, target).k, grown.decide(many, target).k)

@@ -370,7 +370,8 @@ class Policy:
             return tried.setting(tried.places - 1)
         # Nobody is asked twice: no fee is above that of the largest committee of the dearest, if fees do not differ.
         most = float(np.sort(self.judge.fees.usual)[-width:].sum()) if width else 0.0
-        return find_setting(tried, target, task=self.task, most_fee=None if by_query else most)
+        in_groups = self.columns.groups is not None
+        return find_setting(tried, target, task=self.task, most_fee=None if by_query else most, in_groups=in_groups)
 
     def read(self, routes: Any) -> Decisions:  # noqa: ANN401 - a table in any form
         """Return decisions of this policy that `Decisions.to_columns` wrote, whatever file or frame they were in."""
