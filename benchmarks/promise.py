@@ -37,8 +37,8 @@ TAUGHT, POPULATION, ROWS, DRAWS = 3_000, 100_000, 2_000, 500
 CONFIDENCE = 0.95
 # Where between the least and the largest mean fee, in equal ratios, budgets lie; and errors likewise.
 PARTS = (0.3, 0.5, 0.7)
-# No answer is off by more than six deviations of a normal law, the largest of which is 1: one in a billion is.
-MAX_LOSS = 6.0
+# No answer is off by more than three deviations, the largest of which is 1; nor is any mean of answers.
+MAX_LOSS = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ def log(task: str, n: int, seed: int) -> Log:
             right = rng.random(n) < 0.2 + 0.78 * good[:, j]
             table[f"answer_{name}"] = np.where(right, truth, (truth + rng.integers(1, CLASSES, n)) % CLASSES)
         else:
-            table[f"answer_{name}"] = truth + (0.1 + 0.9 * (1 - good[:, j])) * rng.normal(size=n)
+            table[f"answer_{name}"] = truth + (0.1 + 0.9 * (1 - good[:, j])) * np.clip(rng.normal(size=n), -3, 3)
     return read_log(
         table | {"truth": truth},
         Columns(truth="truth", answers="answer_*", features="x_*", fees=FEES, task="auto"),
