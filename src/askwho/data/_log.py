@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from askwho import _validation as check
 from askwho._types import FloatTable, Task
 from askwho.core import Answers, Entity, ErrorFunction, Panel, errors_from_grades, family, task_errors, truth_column
+from askwho.data._charged import Charged
 from askwho.data._columns import Columns, check_cells, resolve
 from askwho.data._ids import read_ids, repeated
 from askwho.data._tables import Table, read_batches, read_table
@@ -31,12 +31,11 @@ class Log:
         answers: what the entities said; None where the log holds grades.
         truth: shape (n,); None where the log holds grades.
         errors: shape (n, |A|), zero-one or squared, or 1 − grade; NaN where not asked.
-        fees: shape (n, |A|), what each charged, or would have.
+        charged: what each charged, or would have.
         groups: shape (n,), what must stay on one side of a split.
         info: shape (n, |A|), what came back with the answers; NaN where nothing did.
         ids: shape (n,), what each query is called, in text; None where no column says.
         error: how an answer is scored: a name in `ERRORS`, or a function; `"auto"` is zero-one, or squared for numbers.
-        untold: shape (n, |A|), whose fee no cell told, so that the mean of the told ones stands in; None where all are.
     """
 
     columns: Columns
@@ -46,15 +45,19 @@ class Log:
     answers: Answers | None
     truth: np.ndarray | None
     errors: FloatTable
-    fees: FloatTable
+    charged: Charged
     groups: np.ndarray
     info: FloatTable
     ids: np.ndarray | None = None
     error: str | ErrorFunction = "auto"
-    untold: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.errors)
+
+    @property
+    def fees(self) -> FloatTable:
+        """What each charged, or would have, shape (n, |A|)."""
+        return self.charged.fees
 
     @property
     def asked(self) -> np.ndarray:
@@ -69,11 +72,10 @@ class Log:
             answers=None if self.answers is None else Answers(self.answers.values[index], self.answers.states[index]),
             truth=None if self.truth is None else self.truth[index],
             errors=self.errors[index],
-            fees=self.fees[index],
+            charged=self.charged.rows(index),
             groups=self.groups[index],
             info=self.info[index],
             ids=None if self.ids is None else self.ids[index],
-            untold=None if self.untold is None else self.untold[index],
         )
 
     def alone(self, index: np.ndarray) -> "Log":
@@ -83,15 +85,15 @@ class Log:
         again: one class, somebody never asked, what the truth is.
         """
         (log,) = whole_log([self.rows(index)])
-        fees = log.fees if log.untold is None else _filled(np.where(log.untold, np.nan, log.fees))
-        entities = [replace(each, fee=float(fee)) for each, fee in zip(log.panel.entities, _usual(fees), strict=True)]
+        charged = log.charged.alone()
+        entities = [replace(each, fee=float(fee)) for each, fee in zip(log.panel.entities, charged.usual, strict=True)]
         task = log.task if log.truth is None else task_of(log.truth, log.columns)
         if task != log.task:
             raise InvalidInputError(
                 f"`task` must be said where rows are kept apart, got 'auto': all rows tell of {log.task}, those that "
                 f"are left of {task}."
             )
-        return replace(log, panel=Panel(tuple(entities)), fees=fees)
+        return replace(log, panel=Panel(tuple(entities)), charged=charged)
 
     def behind(self, panel: Panel, answers: Answers) -> "Log":
         """Return the log of a larger panel, some of whom answer for themselves and for nothing.
@@ -109,9 +111,8 @@ class Log:
             panel=panel,
             answers=answers,
             errors=task_errors(answers, self.truth, panel=panel, error=error),
-            fees=np.hstack([np.zeros((len(self), more)), self.fees]),
+            charged=self.charged.behind(more),
             info=np.hstack([np.full((len(self), more), np.nan), self.info]),
-            untold=None if self.untold is None else np.hstack([np.zeros((len(self), more), dtype=bool), self.untold]),
         )
 
 
@@ -169,8 +170,8 @@ def log_of(
     check_cells(table, columns, found)
     names = list(found.entities)
     n = len(next(iter(table.values())))
-    fees, untold = _fees(columns, found.fees, table, names, n, usual)
-    panel = _panel(names, fees, base)
+    charged = _charged(columns, found.fees, table, names, n, usual)
+    panel = _panel(names, charged, base)
     known = {name: table[name] for name in found.features}
     if columns.text is not None:
         known[columns.text] = _texts(table[columns.text], columns.text)
@@ -190,7 +191,7 @@ def log_of(
         if name in names:
             info[:, names.index(name)] = check.finite_or_nan(table[column], column)
     ids = None if columns.id is None else read_ids(table[columns.id], first=first)
-    return Log(columns, panel, task, known, answers, truth, errors, fees, groups, info, ids, untold=untold)
+    return Log(columns, panel, task, known, answers, truth, errors, charged, groups, info, ids)
 
 
 def whole_log(batches: Iterable[Log]) -> Iterator[Log]:
@@ -240,51 +241,36 @@ def task_from(columns: Columns, kind: str, *, whole: bool, distinct: int, rows: 
     return "classification" if whole and distinct <= max(20, rows // 20) else "regression"
 
 
-def _fees(
+def _charged(
     columns: Columns,
     by_query: Mapping[str, str],
     table: Table,
     names: list[str],
     n: int,
     usual: Mapping[str, float] | None,
-) -> tuple[Float[np.ndarray, "n a"], np.ndarray | None]:
-    """What each charges, shape (n, |A|), and where that had to be filled in; None where nowhere."""
+) -> Charged:
     if isinstance(columns.fees, Mapping):
         unknown = [name for name in columns.fees if name not in names]
         missing = [name for name in names if name not in columns.fees]
         if unknown or missing:
             raise InvalidInputError(f"`fees` must name every entity ({names}), got {sorted(columns.fees)}.")
         row = np.array([check.finite_number(columns.fees[name], f"fee of {name}", minimum=0.0) for name in names])
-        return np.broadcast_to(check.bounded(row, "fees"), (n, len(names))), None
+        return Charged(np.broadcast_to(check.bounded(row, "fees"), (n, len(names))))
     if by_query:
         fees = np.column_stack([check.numeric(table[by_query[name]], by_query[name]) for name in names])
-        untold = np.isnan(fees)
-        fees = _filled(fees, None if usual is None else np.array([usual[name] for name in names]))
-        fees = check.bounded(check.nonnegative(check.table(fees, "fees"), "fees"), "fees")
-        return fees, untold if untold.any() else None
-    return np.zeros((n, len(names))), None
+        charged = Charged.of(fees, None if usual is None else np.array([usual[name] for name in names]))
+        check.bounded(check.nonnegative(check.table(charged.fees, "fees"), "fees"), "fees")
+        return charged
+    return Charged(np.zeros((n, len(names))))
 
 
-def _filled(fees: np.ndarray, mean: np.ndarray | None = None) -> Float[np.ndarray, "n a"]:
-    """Fees without gaps: an entity that was not asked charged nothing, and what it would have is its mean."""
-    if mean is None and np.isnan(fees).all(axis=0).any():
-        raise InvalidInputError("`fees` must hold a fee of every entity at least once, got an empty column.")
-    usual = np.nanmean(fees, axis=0) if mean is None else mean
-    return np.where(np.isnan(fees), usual, fees)
-
-
-def _usual(fees: np.ndarray) -> Float[np.ndarray, " a"]:
-    """What each charges in the mean; a constant fee is itself: its mean over many rows is off in the last digits."""
-    return fees[0] if (fees == fees[0]).all() else fees.mean(axis=0)
-
-
-def _panel(names: list[str], fees: np.ndarray, base: str | None) -> Panel:
+def _panel(names: list[str], charged: Charged, base: str | None) -> Panel:
     if base is not None and base not in names:
         raise InvalidInputError(f"`base` must be 'auto', 'none' or an entity of the log ({names}), got {base!r}.")
     return Panel(
         tuple(
             Entity(name, "base" if name == base else "expert", fee=float(fee))
-            for name, fee in zip(names, _usual(fees), strict=True)
+            for name, fee in zip(names, charged.usual, strict=True)
         )
     )
 

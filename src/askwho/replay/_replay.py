@@ -313,9 +313,7 @@ class Replay:
     ) -> Outcomes:
         """Return outcomes with the groups and coins of these rows; asked in turn, what is paid goes by answers too."""
         holes = self.chances is not None
-        # Whose fee is not told has that of the mean row.
-        untold = self.log.untold is not None and bool(self.log.untold.any())
-        estimated = {"errors": holes, "fees": untold or (holes and in_turn)}
+        estimated = {"errors": holes, "fees": self.log.charged.guessed or (holes and in_turn)}
         return Outcomes(
             prices,
             got,
