@@ -39,6 +39,17 @@ def policy(log):
 
 
 @pytest.fixture(scope="session")
+def promising():
+    """The same of a longer log, of which some rows were kept for promises."""
+    from askwho.data import read_log  # noqa: PLC0415
+    from askwho.fitting import fit  # noqa: PLC0415
+    from tests import synthetic  # noqa: PLC0415
+
+    log = read_log(synthetic.classification(1500), synthetic.COLUMNS)
+    return fit(log, learner="linear", base="none", cv=3, promise=0.4)
+
+
+@pytest.fixture(scope="session")
 def new():
     """New queries, with what everybody would say."""
     from tests import synthetic  # noqa: PLC0415

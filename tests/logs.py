@@ -6,7 +6,7 @@ import numpy as np
 
 from askwho._types import Task
 from askwho.core import Answers, Panel, fees_table, task_errors
-from askwho.data import Columns, Log
+from askwho.data import Charged, Columns, Log
 
 
 def log_of_arrays(
@@ -41,7 +41,7 @@ def log_of_arrays(
         answers=answers,
         truth=truth,
         errors=np.asarray(errors, dtype=np.float64),
-        fees=fees_table(fees, panel, n),
+        charged=Charged(fees_table(fees, panel, n)),
         groups=np.arange(n) if groups is None else groups,
         info=np.full((n, len(panel)), np.nan) if info is None else info,
     )

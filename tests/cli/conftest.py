@@ -20,4 +20,5 @@ def place(tmp_path_factory):
     write_table(folder / "new.parquet", queries())
     words = ["fit", folder / "log.parquet", *COLUMNS, "--learner", "linear", "--base", "none", "--cv", 2]
     assert run(*words, "--out", folder / "policy") == 0
+    assert run(*words, "--promise", 0.4, "--out", folder / "promising") == 0
     return folder

@@ -239,11 +239,62 @@ def test_exploring_in_turn_too(place, tmp_path):
 
 
 def test_a_promise_is_routed_or_refused_with_what_can_be_had(place, tmp_path, capsys):
-    routed = ["route", place / "policy", place / "new.parquet", "--out", tmp_path / "promised.parquet"]
+    routed = ["route", place / "promising", place / "new.parquet", "--out", tmp_path / "promised.parquet"]
     assert printed(capsys, *routed, "--budget", 0.4, "--confidence", 0.9)["mean_expected_fee"] <= 0.44
     assert run(*routed, "--budget", 0.6, "--max-error", 0.25, "--confidence", 0.9) == 0
     said = refused(capsys, *routed, "--max-error", 0.001, "--confidence", 0.9)
-    assert "for confidence 0.9, got 0.001: 300 rows cannot promise less" in said
+    assert "for confidence 0.9, got 0.001: 120 rows cannot promise less" in said
+    # Of rows that taught nothing is promised, by any command that takes a target.
+    for words in (
+        ["route", place / "policy", place / "new.parquet", "--out", tmp_path / "no.parquet"],
+        ["explain", place / "policy", place / "new.parquet"],
+        ["report", place / "policy", place / "new.parquet", "--out", tmp_path / "no.html"],
+    ):
+        assert "fit with promise=0.3" in refused(capsys, *words, "--budget", 0.4, "--confidence", 0.9)
+    assert not list(tmp_path.glob("no.*"))
+
+
+def test_caps_are_stated_where_no_row_can_tell_them(tmp_path, capsys):
+    write_table(tmp_path / "log.parquet", synthetic.charged(400))
+    write_table(tmp_path / "numbers.parquet", synthetic.regression(400))
+    write_table(tmp_path / "grouped.parquet", synthetic.classification(400) | {"who": np.arange(400) // 2})
+    fees = ",".join(f"{name}={fee}" for name, fee in synthetic.FEES.items())
+    shared = ["--truth", "truth", "--answers", "answer_*", "--features", "x_*", "--learner", "linear", "--base", "none"]
+    shared += ["--cv", 2, "--promise", 0.5]
+    assert run("fit", tmp_path / "log.parquet", *shared, "--fees", "fee_*", "--out", tmp_path / "charged") == 0
+    assert run("fit", tmp_path / "numbers.parquet", *shared, "--fees", fees, "--out", tmp_path / "numbers") == 0
+    grouped = [*shared, "--fees", fees, "--groups", "who", "--out", tmp_path / "grouped"]
+    assert run("fit", tmp_path / "grouped.parquet", *grouped) == 0
+    capsys.readouterr()
+    for policy, aim, option, cap in (
+        ("charged", ["--budget", 15], "--max-fee", 60),
+        ("numbers", ["--max-error", 3], "--max-loss", 20),
+        ("grouped", ["--max-error", 0.5], "--max-group", 2),
+    ):
+        table = tmp_path / f"{'log' if policy == 'charged' else policy}.parquet"
+        for words in (
+            ["route", tmp_path / policy, table, "--out", tmp_path / "routes.parquet"],
+            ["explain", tmp_path / policy, table],
+            ["report", tmp_path / policy, table, "--out", tmp_path / "report.html"],
+        ):
+            promised = [*words, *aim, "--confidence", 0.9]
+            assert f"`{option[2:].replace('-', '_')}` must be given" in refused(capsys, *promised)
+            assert run(*promised, option, cap) == 0
+            assert "only a promise needs a cap" in refused(capsys, *words, *aim, option, cap)
+            capsys.readouterr()
+
+
+def test_what_share_is_kept_is_said_to_fit(place, tmp_path, capsys):
+    words = ["fit", place / "log.parquet", *COLUMNS, "--learner", "linear", "--base", "none", "--cv", 2]
+    for share, message in ((1, "`promise` must be below 1, got 1"), (-1, "of at least 0, got -1")):
+        assert message in refused(capsys, *words, "--promise", share, "--out", tmp_path / "policy")
+    assert printed(capsys, *words, "--promise", 0.2, "--out", tmp_path / "policy")["kept_rows"] == 60
+    assert run(*words, "--promise", 0.2, "--out", tmp_path / "policy") == 0
+    assert "rows kept for promises: 60 of 300\n" in capsys.readouterr().out
+    assert printed(capsys, *words, "--out", tmp_path / "policy")["kept_rows"] == 0
+    kept = load(place / "promising").tried.kept
+    assert kept.fees.shape[1] == 120
+    assert load(place / "policy").tried.kept is None
 
 
 def test_a_log_of_fees_in_a_file_and_nulls_by_name(place, tmp_path):

@@ -9,6 +9,7 @@ from askwho import Answers, Entity, InvalidInputError, Panel, Target
 from askwho.core import folds
 from askwho.data import read_log
 from askwho.fitting import fit, fold_count
+from askwho.fitting._asking import learn_turns
 from askwho.replay import Replay
 from tests import policies, synthetic
 from tests.logs import log_of_arrays
@@ -190,3 +191,24 @@ def test_one_class_needs_no_beliefs():
     policy = fit(one_class(), learner="linear", cv=3)
     assert policy.combiner.beliefs is None
     assert policy.turns is None
+
+
+def test_the_rule_of_turns_is_tried_on_rows_that_it_was_not_learned_from(log, monkeypatch):
+    given = {}
+
+    def watched(replay, real, fold, **more):
+        given.update(replay=replay, real=real, fold=fold, more=more)
+        return learn_turns(replay, real, fold, **more)
+
+    monkeypatch.setattr("askwho.fitting._fit.learn_turns", watched)
+    policy = fit(log.rows(np.arange(500)), learner="linear", base="none", committee="posterior", cv=3)
+    replay, fold = given["replay"], given["fold"]
+    before = policy.turns.tried
+    half = fold % 2 == 0
+    # To the rule everybody is dear in one half: rows of that half never hear of it, for they teach the other alone.
+    fees = np.where(half[:, None], 30 * replay.seen.fees, replay.seen.fees)
+    dear = replace(replay, seen=replace(replay.seen, fees=fees))
+    after = learn_turns(dear, given["real"], fold, **given["more"]).tried
+    for name in ("errors", "fees", "sizes"):
+        np.testing.assert_array_equal(getattr(after, name)[:, half], getattr(before, name)[:, half], err_msg=name)
+    assert (after.sizes[:, ~half] != before.sizes[:, ~half]).any()

@@ -752,6 +752,13 @@ TARGETS = {
     "a confidence of one": ["--budget", 1, "--confidence", 1],
     "a confidence of zero": ["--budget", 1, "--confidence", 0],
     "a confidence of NaN": ["--budget", 1, "--confidence", NAN],
+    "a promise by rows that taught": ["--budget", 1, "--confidence", 0.9],
+    "a cap of NaN": ["--budget", 1, "--confidence", 0.9, "--max-fee", NAN],
+    "a cap below zero": ["--max-error", 1, "--confidence", 0.9, "--max-loss", -1],
+    "a cap without a promise": ["--max-error", 1, "--max-loss", 1],
+    "a cap alone": ["--max-fee", 1],
+    "a group of nobody": ["--budget", 1, "--confidence", 0.9, "--max-group", 0],
+    "a group and a half": ["--budget", 1, "--confidence", 0.9, "--max-group", 1.5],
     "two targets": ["--budget", 1, "--k", 1],
     "no target": [],
 }

@@ -163,7 +163,7 @@ print(len(decisions), "torch" in sys.modules)
 def test_what_was_read_decides_without_what_taught_it(plain, tmp_path):
     kinds = ("classes", "own base", "numbers, own base", "grades")
     for kind in kinds:
-        save(policies.fitted(kind), tmp_path / kind)
+        save(policies.promising(kind), tmp_path / kind)
     # Its trees are a graph.
     save(plain, tmp_path / "forest")
     code = f"""
@@ -189,7 +189,7 @@ print(json.dumps([heavy, found]))
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert ran.returncode == 0, ran.stderr
     target = Target(budget=1.0, confidence=0.6)
-    expected = {k: policies.fitted(k).decide(policies.queries(k, 20), target).order.tolist() for k in kinds}
+    expected = {k: policies.promising(k).decide(policies.queries(k, 20), target).order.tolist() for k in kinds}
     assert json.loads(ran.stdout) == [[], expected]
 
 

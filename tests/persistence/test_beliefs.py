@@ -49,11 +49,12 @@ def pair(request, tmp_path_factory):
     """A policy, the same one read back, where it lies, and new queries."""
     kind = request.param
     policy = fit(
-        read_log(table_of(kind, 300), COLUMNS),
+        read_log(table_of(kind, 400), COLUMNS),
         learner="linear",
         base="auto" if kind == "a base" else "none",
         committee="posterior",
         cv=2,
+        promise=0.25,
     )
     assert (policy.base is not None) == (kind == "a base")
     assert len(policy.combiner.beliefs.classes) == (0 if kind == "open" else 3)
@@ -101,6 +102,8 @@ def test_a_loaded_policy_combines_the_same(pair):
 def test_a_loaded_policy_keeps_what_turns_were_tried_on(pair):
     policy, loaded, _, table = pair
     ours, theirs = (p.turns.tried.validated(p.task) for p in (policy, loaded))
+    assert ours == theirs
+    ours, theirs = (p.turns.tried.kept.validated(p.task) for p in (policy, loaded))
     assert ours == theirs
     target = Target(budget=max(point["mean_fee"] for point in ours), confidence=0.8)
     assert policy.setting(target, in_turn=True) == loaded.setting(target, in_turn=True)

@@ -13,6 +13,12 @@ from tests import policies
         ({"budget": 0.5, "confidence": "high"}, "`confidence` must be a number, got 'high'."),
         ({"max_error": "good", "confidence": 0.9}, "`max_error` must be a number, got 'good'."),
         ({"budget": [0.1]}, "`budget` must be a number, got [0.1]."),
+        ({"budget": 1, "confidence": 0.9, "max_fee": "much"}, "`max_fee` must be a number, got 'much'."),
+        (
+            {"budget": 1, "confidence": 0.9, "max_group": 2.5},
+            "`max_group` must be a whole number of at least 1, got 2.5.",
+        ),
+        ({"max_error": 1, "confidence": 0.9, "max_loss": "much"}, "`max_loss` must be a number, got 'much'."),
         ({"fee_weight": "dear"}, "`fee_weight` must be a number, got 'dear'."),
         ({"k": 1.5}, "`k` must be a whole number of at least 1, got 1.5."),
         ({"k": True}, "`k` must be a whole number of at least 1, got True."),

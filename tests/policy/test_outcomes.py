@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from askwho import InvalidInputError
+from askwho._parts import read_part, state_of
 from askwho.policy import Outcomes, grouped
 from askwho.policy._seen import coins_of
 from tests import synthetic
@@ -73,3 +74,16 @@ def test_coins_are_uniform_and_a_query_has_one_of_its_own():
 def test_groups_are_numbered_and_lonely_rows_are_none():
     assert grouped(np.array(["b", "a"])) is None
     np.testing.assert_array_equal(grouped(np.array(["b", "a", "b"])), [1, 0, 1])
+
+
+def test_kept_rows_are_read_back_as_they_were_or_not_at_all(promising):
+    for damage in (
+        lambda state: state.arrays.update(prices=state.arrays["prices"] * 2),
+        lambda state: setattr(state, "kind", "fees") or state.arrays.update(usual=np.zeros(1), bounds=np.zeros((2, 1))),
+    ):
+        state = state_of(promising.tried, "tried")
+        assert read_part(state).kept.fresh
+        damage(state.parts["kept"])
+        with pytest.raises(InvalidInputError) as error:
+            read_part(state)
+        assert str(error.value) == "`kept` must be outcomes at the same prices, got others: the artefact is damaged."

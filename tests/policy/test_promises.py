@@ -21,10 +21,10 @@ from tests.logs import log_of_arrays
 LEVEL = 0.05
 
 
-def within(losses, target, *, level=LEVEL, bound=1.0, groups=None):
+def within(losses, target, *, level=LEVEL, bound=1.0, groups=None, most_rows=1):
     """Which columns are shown to be within a target."""
-    h = losses.shape[1]
-    return shown_within(losses, np.full(h, float(target)), np.full(h, float(bound)), level=level, groups=groups)
+    targets, bounds = (np.full(losses.shape[1], float(each)) for each in (target, bound))
+    return shown_within(losses, targets, bounds, level=level, groups=groups, most_rows=most_rows)
 
 
 def path(n=2000, seed=0, prices=5, **more):
@@ -36,8 +36,8 @@ def path(n=2000, seed=0, prices=5, **more):
     return Outcomes(np.arange(prices) / 2.0, errors, fees, np.ones((prices, n), dtype=np.intp), **settings)
 
 
-def promises(rows, squared=False):
-    return Promises(rows, most_fee=1.0, squared=squared)
+def promises(rows, *, squared=False, most_loss=1.0, most_rows=1):
+    return Promises(rows, most_fee=1.0, most_loss=most_loss, most_rows=most_rows, squared=squared)
 
 
 def share_of(rows, setting, table):
@@ -113,8 +113,8 @@ def test_rows_of_one_group_count_once():
     # All rows of a group fare alike: 60 coins, not 1,200.
     losses = (rng.random((60, 2000)) < 0.3).astype(float)[groups]
     assert within(losses, 0.3).mean() > 0.2
-    assert within(losses, 0.3, groups=groups).mean() <= LEVEL + 0.012
-    assert within(losses, 0.6, groups=groups).mean() > 0.9
+    assert within(losses, 0.3, groups=groups, most_rows=20).mean() <= LEVEL + 0.012
+    assert within(losses, 0.6, groups=groups, most_rows=20).mean() > 0.9
 
 
 def test_the_mean_of_groups_of_all_sizes_is_over_rows():
@@ -124,8 +124,26 @@ def test_the_mean_of_groups_of_all_sizes_is_over_rows():
     groups = np.repeat(np.arange(200), sizes)
     losses = np.repeat(sizes == 19, sizes).astype(float)[:, None]
     shuffled = rng.permutation(len(groups))
-    assert not within(losses[shuffled], 0.9, groups=groups[shuffled])[0]
-    assert within(losses[shuffled], 0.99, groups=groups[shuffled])[0]
+    assert not within(losses[shuffled], 0.9, groups=groups[shuffled], most_rows=19)[0]
+    assert within(losses[shuffled], 0.99, groups=groups[shuffled], most_rows=19)[0]
+
+
+def test_a_group_that_no_row_has_shown_is_reckoned_with():
+    rng = np.random.default_rng(0)
+    # Three groups in a hundred have thirty rows, all wrong, the others one, which is right: 48% of the rows are wrong.
+    mean = 0.9 / 1.87
+    shown = {30: 0, 1: 0}
+    for _ in range(300):
+        sizes = np.where(rng.random(30) < 0.03, 30, 1)
+        groups, losses = np.repeat(np.arange(30), sizes), np.repeat(sizes == 30, sizes).astype(float)[:, None]
+        shown[30] += within(losses, mean, groups=groups, most_rows=30)[0]
+        if sizes.max() == 1:
+            shown[1] += within(losses, mean, groups=groups)[0]
+            # Alone by chance is not alone.
+            assert not within(losses, mean, most_rows=30)[0]
+    assert shown[30] <= 0.05 * 300
+    # The largest of the sample is no bound: it would be wrong as often as the sample has none of the large ones.
+    assert shown[1] > 0.3 * 300
 
 
 # The path of prices.
@@ -203,7 +221,7 @@ def test_a_squared_error_is_promised_by_its_root():
     rows = path()
     squares = np.square(np.random.default_rng(0).normal(size=2000)) * np.linspace(0.01, 0.09, 5)[:, None]
     rows = dataclasses.replace(rows, errors=squares)
-    setting = promises(rows, squared=True).choose(budget=None, max_error=0.2, confidence=0.95)
+    setting = promises(rows, squared=True, most_loss=1.5).choose(budget=None, max_error=0.2, confidence=0.95)
     assert 0.18 < np.sqrt(share_of(rows, setting, squares)) < 0.2
 
 
@@ -218,6 +236,38 @@ def test_without_coins_a_setting_is_one_of_the_prices():
 def test_a_policy_with_one_price_has_one_setting():
     rows = path(prices=1)
     assert promises(rows).choose(budget=None, max_error=0.2, confidence=0.9) == rows.setting(0)
+
+
+def of_means(fees, errors, n=400):
+    """Rows whose mean fee and error at each price are these, whatever the price; of one kind, and so without coins."""
+    paid, wrong = (np.arange(n) < n * np.array(means)[:, None] for means in (fees, errors))
+    return Outcomes(np.arange(len(fees)) / 2.0, wrong.astype(float), paid.astype(float), np.ones((len(fees), n), int))
+
+
+def test_nothing_beyond_the_first_failure_is_used_however_well_it_does():
+    # The lowest price is the best and the cheapest by chance: but the one before it on the way breaks the budget.
+    rows = of_means([0.1, 0.9, 0.3, 0.2], [0.01, 0.02, 0.2, 0.3])
+    assert promises(rows).choose(budget=0.5, max_error=None, confidence=0.95) == rows.setting(2)
+    # The same for an error, which is tested from the other end: the highest price is the cheapest.
+    rows = of_means([0.9, 0.8, 0.7, 0.1], [0.02, 0.04, 0.5, 0.01])
+    assert promises(rows).choose(budget=None, max_error=0.1, confidence=0.95) == rows.setting(1)
+    # And of both no place that only one path has come to.
+    rows = of_means([0.9, 0.8, 0.3, 0.1], [0.02, 0.5, 0.04, 0.02])
+    with pytest.raises(InvalidInputError, match=r"`budget` must be at least [\d.]+ beside a `max_error` of 0.1"):
+        promises(rows).choose(budget=0.5, max_error=0.1, confidence=0.95)
+
+
+def test_a_path_of_many_places_ends_at_its_first_failure_too():
+    rng = np.random.default_rng(0)
+    # More places than are tested at a time, on both sides of the failure.
+    rows = path(prices=12, seed=3)
+    fees = rows.fees.copy()
+    fees[5] = 1.0
+    rows = dataclasses.replace(rows, fees=fees, errors=(rng.random(2000) < np.linspace(0, 0.4, 12)[:, None]) * 1.0)
+    fees[:5] = 0.05
+    found = promises(rows).choose(budget=0.5, max_error=None, confidence=0.95)
+    assert found.fee_weight >= rows.prices[5]
+    assert share_of(rows, found, rows.fees) <= 0.5
 
 
 # What cannot be promised.
@@ -247,7 +297,7 @@ def counted():
     """
     wrong, paid = (np.arange(100) < np.array(counts)[:, None] for counts in ([10, 20, 40], [80, 50, 20]))
     tried = Outcomes(np.arange(3.0), wrong.astype(float), paid.astype(float), np.ones((3, 100), dtype=np.intp))
-    return dataclasses.replace(policies.fitted("grades"), tried=tried)
+    return dataclasses.replace(policies.fitted("grades"), tried=dataclasses.replace(tried, fresh=True))
 
 
 LESS = "100 rows cannot promise less. Ask for less confidence, or calibrate on more rows."
@@ -289,14 +339,14 @@ def test_groups_are_counted_where_rows_are_not_alone():
         np.zeros(1), np.zeros((1, 60)), np.full((1, 60), 0.5), np.ones((1, 60), dtype=np.intp), np.arange(60) // 3
     )
     with pytest.raises(InvalidInputError, match=r"got 0\.1: 20 groups of rows cannot promise less"):
-        Promises(rows, most_fee=1.0, squared=False).choose(budget=0.1, max_error=None, confidence=0.9)
+        promises(rows, most_rows=3).choose(budget=0.1, max_error=None, confidence=0.9)
 
 
 def test_fees_that_nobody_can_know_are_left_out_of_a_promise():
     errors, fees = np.zeros((1, 60)), np.full((1, 60), 0.5)
     errors[0, :20] = fees[0, :20] = np.nan
     rows = Outcomes(np.zeros(1), errors, fees, np.ones((1, 60), dtype=np.intp))
-    most = Promises(rows, most_fee=1.0, squared=False).choose(budget=0.7, max_error=None, confidence=0.9)
+    most = promises(rows).choose(budget=0.7, max_error=None, confidence=0.9)
     assert most == Setting(0.0, 0.0, 0.0)
 
 
@@ -308,7 +358,8 @@ def many():
     return synthetic.classification(1500, seed=1)
 
 
-def test_each_query_is_decided_at_its_side_of_the_mixture(policy, many):
+def test_each_query_is_decided_at_its_side_of_the_mixture(promising, many):
+    policy = promising
     promised = (Target(budget=float(b), confidence=0.9) for b in np.linspace(0.2, 0.4, 9))
     target, setting = next((t, found) for t in promised if (found := policy.setting(t)).share > 0)
     seen = policy.see(many)
@@ -350,25 +401,43 @@ def test_groups_of_the_log_are_kept_with_its_rows():
         log_of_arrays(X, errors=errors, panel=Panel.two_stage({"a": 1.0}), groups=groups), learner="linear", cv=3
     )
     np.testing.assert_array_equal(grown.tried.groups, groups)
-    with pytest.raises(InvalidInputError, match="100 groups of rows cannot promise less"):
-        grown.setting(Target(max_error=0.001, confidence=0.9))
+    apart = fit(
+        log_of_arrays(X, errors=errors, panel=Panel.two_stage({"a": 1.0}), groups=groups),
+        learner="linear",
+        cv=3,
+        promise=0.3,
+    )
+    np.testing.assert_array_equal(np.bincount(apart.tried.groups), np.full(70, 4))
+    np.testing.assert_array_equal(np.bincount(apart.tried.kept.groups), np.full(30, 4))
+    with pytest.raises(InvalidInputError, match="30 groups of rows cannot promise less"):
+        apart.setting(Target(max_error=0.001, confidence=0.9, max_group=4))
 
 
 def test_promises_travel_with_the_artefact(many, tmp_path):
     log = read_log(many | {"who": np.arange(1500) // 3}, dataclasses.replace(synthetic.COLUMNS, groups="who"))
-    grown = fit(log, learner="linear", base="none", cv=3)
+    grown = fit(log, learner="linear", base="none", cv=3, promise=0.5)
     save(grown, tmp_path / "policy")
-    loaded = load(tmp_path / "policy")
-    np.testing.assert_array_equal(loaded.tried.groups, grown.tried.groups)
-    np.testing.assert_array_equal(loaded.tried.coins, grown.tried.coins)
-    target = Target(budget=0.3, confidence=0.9)
-    assert loaded.setting(target) == grown.setting(target)
-    np.testing.assert_array_equal(loaded.decide(many, target).k, grown.decide(many, target).k)
+    save(load(tmp_path / "policy"), tmp_path / "again")
+    for name in ("policy", "again"):
+        loaded = load(tmp_path / name)
+        for ours, theirs in ((grown.tried, loaded.tried), (grown.turns.tried, loaded.turns.tried)):
+            for mine, other in ((ours, theirs), (ours.kept, theirs.kept)):
+                for part in ("prices", "errors", "fees", "sizes", "groups", "coins"):
+                    np.testing.assert_array_equal(getattr(other, part), getattr(mine, part), err_msg=part)
+            assert (theirs.fresh, theirs.kept.fresh, theirs.kept.kept) == (False, True, None)
+        for target in (
+            Target(budget=0.4, confidence=0.9, max_group=3),
+            Target(max_error=0.35, confidence=0.9, max_group=3),
+        ):
+            for in_turn in (False, True):
+                assert loaded.setting(target, in_turn=in_turn) == grown.setting(target, in_turn=in_turn)
+            np.testing.assert_array_equal(loaded.decide(many, target).k, grown.decide(many, target).k)
 
 
-def test_without_coins_a_policy_promises_at_its_prices(policy, new, tmp_path):
-    save(dataclasses.replace(policy, tried=dataclasses.replace(policy.tried, coins=None)), tmp_path / "policy")
+def test_without_coins_a_policy_promises_at_its_prices(promising, new, tmp_path):
+    kept = dataclasses.replace(promising.tried.kept, coins=None)
+    save(dataclasses.replace(promising, tried=dataclasses.replace(promising.tried, kept=kept)), tmp_path / "policy")
     loaded, target = load(tmp_path / "policy"), Target(budget=0.3, confidence=0.9)
-    assert loaded.tried.coins is None
+    assert loaded.tried.kept.coins is None
     assert loaded.setting(target).share == 0
     assert loaded.decide(new, target).fee.mean() < 0.33

@@ -69,6 +69,22 @@ def test_a_promise_is_of_a_budget_an_error_or_both(names):
         ({"fee_weight": -1.0}, "`fee_weight` must be a finite number of at least 0, got -1.0."),
         ({"fee_weight": np.nan}, "`fee_weight` must be a finite number of at least 0, got nan."),
         ({"budget": np.inf}, "`budget` must be a finite number of at least 0, got inf."),
+        (
+            {"budget": 0.5, "confidence": 0.9, "max_fee": -1.0},
+            "`max_fee` must be a finite number of at least 0, got -1.0.",
+        ),
+        (
+            {"max_error": 0.5, "confidence": 0.9, "max_loss": np.inf},
+            "`max_loss` must be a finite number of at least 0, got inf.",
+        ),
+        ({"budget": 0.5, "max_fee": 1.0}, "`max_fee` must come with `confidence`: only a promise needs a cap."),
+        ({"max_error": 0.5, "max_loss": 1.0}, "`max_loss` must come with `confidence`: only a promise needs a cap."),
+        (
+            {"budget": 1.0, "confidence": 0.9, "max_group": 0},
+            "`max_group` must be a whole number of at least 1, got 0.",
+        ),
+        ({"budget": 1.0, "max_group": 3}, "`max_group` must come with `confidence`: only a promise needs a cap."),
+        ({"k": 1, "max_loss": 1.0}, "`max_loss` must come with `confidence`: only a promise needs a cap."),
         ({"k": 0}, "`k` must be a whole number of at least 1, got 0."),
         ({"k": -2}, "`k` must be a whole number of at least 1, got -2."),
     ],
@@ -86,6 +102,9 @@ def test_values_that_mean_nothing(given, message):
         (Target(k=3, fee_weight=0.25), "k=3, fee_weight=0.25"),
         (Target(budget=0.1, confidence=0.95), "budget=0.1, confidence=0.95"),
         (Target(max_error=0.05), "max_error=0.05"),
+        (Target(budget=1, confidence=0.9, max_fee=7), "budget=1, confidence=0.9, max_fee=7"),
+        (Target(budget=1, confidence=0.9, max_group=12), "budget=1, confidence=0.9, max_group=12"),
+        (Target(max_error=1, confidence=0.9, max_loss=2.5), "max_error=1, confidence=0.9, max_loss=2.5"),
         (Target(budget=1.0, max_error=1e-06), "budget=1, max_error=1e-06"),
     ],
 )

@@ -7,10 +7,10 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from askwho import InvalidInputError, Target, write_report
+from askwho import InvalidInputError, Target, calibrate, read_log, write_report
 from askwho.replay import Replay
 from askwho.report._words import number
-from tests import cases
+from tests import cases, synthetic
 from tests.report.parsing import Page
 
 pytest.importorskip("matplotlib")
@@ -184,6 +184,8 @@ def test_groups_are_found_or_given(written, request, tmp_path):
 @pytest.mark.usefixtures("undrawn")
 def test_any_setting_can_be_shown(tmp_path, target):
     policy, log = cases.case("classes")
+    if "confidence" in target:
+        policy = calibrate(policy, read_log(synthetic.classification(300, 2), cases.ANSWERS))
     text = write_report(policy, log, tmp_path / "r.html", draws=5, target=Target(**target)).out.read_text()
     page = Page(text)
     if "k" in target:

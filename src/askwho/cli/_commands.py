@@ -142,6 +142,7 @@ def fit(
     name, trials, committee_name = policy.judge.name, policy.facts.learners, policy.combiner.name
     report = {
         "rows": len(read),
+        "kept_rows": 0 if policy.tried.kept is None else policy.tried.kept.fees.shape[1],
         "task": read.task,
         "entities": list(policy.panel.names),
         "base": policy.facts.base or named,
@@ -161,6 +162,8 @@ def fit(
         f"committee {committee_name or 'the first'}, base {report['base'] or 'none'}"
     )
     print_frontier("held-out rows of the log", validated)
+    if report["kept_rows"]:
+        print_line(f"rows kept for promises: {report['kept_rows']} of {report['rows']}")
     print_line(f"policy in {out_}")
 
 
@@ -172,7 +175,7 @@ def calibrate(
     allow: o.Allow = None,
     json_: o.Json = False,
 ) -> None:
-    """Take targets from rows that a policy has not seen, so that what --confidence promises is exact."""
+    """Take targets from rows that a policy has not seen, so that --confidence can be promised by them."""
     room_for(out_)
     loaded = load(policy, allow=o.words(allow))
     fresh = _unseen(loaded, log)
@@ -236,6 +239,7 @@ def report(
     confidence: Annotated[float | None, typer.Option(help="Show --budget and --max-error as promises.")] = None,
     max_fee: o.MaxFee = None,
     max_loss: o.MaxLoss = None,
+    max_group: o.MaxGroup = None,
     fee_weight: Annotated[float | None, typer.Option(help="Show this price of an error.")] = None,
     by: Annotated[str | None, typer.Option(help="The column of the groups to tell apart.")] = None,
     allow: o.Allow = None,
@@ -243,7 +247,7 @@ def report(
     json_: o.Json = False,
 ) -> None:
     """Write one HTML file that shows what a policy saves on a log it has not seen; its figures too, beside it."""
-    target = o.target_of(k, fee_weight, budget, max_error, confidence, max_fee, max_loss, optional=True)
+    target = o.target_of(k, fee_weight, budget, max_error, confidence, max_fee, max_loss, max_group, optional=True)
     loaded, table = load(policy, allow=o.words(allow)), read_table(log)
     if by is not None and by not in table:
         raise InvalidInputError(f"`--by` must be a column of the log, got {by!r}: it has {', '.join(table)}.")
@@ -275,6 +279,7 @@ def route(
     confidence: o.Confidence = None,
     max_fee: o.MaxFee = None,
     max_loss: o.MaxLoss = None,
+    max_group: o.MaxGroup = None,
     fee_weight: o.FeeWeight = None,
     mode: Annotated[
         str, typer.Option(help="at-once; or sequential: one question at a time, by the answers so far in QUERIES.")
@@ -288,7 +293,7 @@ def route(
 ) -> None:
     """Write for each query whom to ask, how many, the expected fee and the expected error."""
     loaded = load(policy, allow=o.words(allow))
-    target = o.target_of(k, fee_weight, budget, max_error, confidence, max_fee, max_loss)
+    target = o.target_of(k, fee_weight, budget, max_error, confidence, max_fee, max_loss, max_group)
     one_of(mode, "mode", ["at-once", "sequential"])
     rng = np.random.default_rng(seed)
     sequential = mode == "sequential"
@@ -335,13 +340,14 @@ def explain(
     confidence: o.Confidence = None,
     max_fee: o.MaxFee = None,
     max_loss: o.MaxLoss = None,
+    max_group: o.MaxGroup = None,
     fee_weight: o.FeeWeight = None,
     allow: o.Allow = None,
     json_: o.Json = False,
 ) -> None:
     """Say why a query goes to whom it goes to: expected errors, fees, past queries like it, and one more."""
     loaded = load(policy, allow=o.words(allow))
-    target = o.target_of(k, fee_weight, budget, max_error, confidence, max_fee, max_loss)
+    target = o.target_of(k, fee_weight, budget, max_error, confidence, max_fee, max_loss, max_group)
     table = read_table(queries)
     n = len(next(iter(table.values())))
     if not 0 <= row < n:

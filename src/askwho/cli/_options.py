@@ -45,6 +45,9 @@ MaxFee = Annotated[
 MaxLoss = Annotated[
     float | None, typer.Option(help="What no error is ever above: to promise --max-error where answers are numbers.")
 ]
+MaxGroup = Annotated[
+    int | None, typer.Option(help="How many rows no group ever has: to promise anything where rows come in groups.")
+]
 FeeWeight = Annotated[float | None, typer.Option(help="How much error one unit of money is worth.")]
 Seed = Annotated[int, typer.Option(help="The seed of everything.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -107,13 +110,13 @@ def target_of(
     confidence: float | None,
     max_fee: float | None = None,
     max_loss: float | None = None,
+    max_group: int | None = None,
     *,
     optional: bool = False,
 ) -> Any:  # noqa: ANN401 - a target, or None where it may be left out
     """Return the target that was given."""
-    if optional and all(value is None for value in (k, fee_weight, budget, max_error, confidence)):
-        return None
-    return Target(k, fee_weight, budget, max_error, confidence, max_fee, max_loss)
+    given = (k, fee_weight, budget, max_error, confidence, max_fee, max_loss, max_group)
+    return None if optional and all(value is None for value in given) else Target(*given)
 
 
 def words(given: str | None) -> list[str]:

@@ -1,6 +1,7 @@
 """Logs and queries: from files, data frames and dicts to arrays aligned by query."""
 
 from askwho.core import Nulls
+from askwho.data._charged import Charged
 from askwho.data._check import describe
 from askwho.data._columns import Columns, Resolved, named, resolve
 from askwho.data._encoder import FeatureEncoder
@@ -14,6 +15,7 @@ from askwho.data._text import TextEncoder, fingerprints
 from askwho.data._writing import write_batches, write_table
 
 __all__ = [
+    "Charged",
     "Columns",
     "Description",
     "EncoderLike",

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from askwho import _validation as check
 from askwho._types import FloatTable, Task
 from askwho.core import Answers, Entity, ErrorFunction, Panel, errors_from_grades, family, task_errors, truth_column
+from askwho.data._charged import Charged
 from askwho.data._columns import Columns, check_cells, resolve
 from askwho.data._ids import read_ids, repeated
 from askwho.data._tables import Table, read_batches, read_table
@@ -31,7 +31,7 @@ class Log:
         answers: what the entities said; None where the log holds grades.
         truth: shape (n,); None where the log holds grades.
         errors: shape (n, |A|), zero-one or squared, or 1 − grade; NaN where not asked.
-        fees: shape (n, |A|), what each charged, or would have.
+        charged: what each charged, or would have.
         groups: shape (n,), what must stay on one side of a split.
         info: shape (n, |A|), what came back with the answers; NaN where nothing did.
         ids: shape (n,), what each query is called, in text; None where no column says.
@@ -45,7 +45,7 @@ class Log:
     answers: Answers | None
     truth: np.ndarray | None
     errors: FloatTable
-    fees: FloatTable
+    charged: Charged
     groups: np.ndarray
     info: FloatTable
     ids: np.ndarray | None = None
@@ -53,6 +53,11 @@ class Log:
 
     def __len__(self) -> int:
         return len(self.errors)
+
+    @property
+    def fees(self) -> FloatTable:
+        """What each charged, or would have, shape (n, |A|)."""
+        return self.charged.fees
 
     @property
     def asked(self) -> np.ndarray:
@@ -67,28 +72,28 @@ class Log:
             answers=None if self.answers is None else Answers(self.answers.values[index], self.answers.states[index]),
             truth=None if self.truth is None else self.truth[index],
             errors=self.errors[index],
-            fees=self.fees[index],
+            charged=self.charged.rows(index),
             groups=self.groups[index],
             info=self.info[index],
             ids=None if self.ids is None else self.ids[index],
         )
 
-    def with_own_fees(self) -> "Log":
-        """Return the log with fees that its own rows tell, where it is part of another whose fees differ by query.
+    def alone(self, index: np.ndarray) -> "Log":
+        """Return the log of some of the rows as if the others had never been read, or say why it cannot be.
 
-        A fee that no row told was filled in with the mean over all rows, those of the other part among them.
+        Fees that nobody told are the mean of those that these rows tell; and what only all rows show is looked at
+        again: one class, somebody never asked, what the truth is.
         """
-        if isinstance(self.columns.fees, Mapping) or self.columns.fees is None:
-            return self
-        filled = ~self.asked & np.isclose(self.fees, self.panel.fees, rtol=1e-12, atol=0.0)
-        told = np.where(filled, 0.0, self.fees).sum(axis=0)
-        count = (~filled).sum(axis=0)
-        mean = np.divide(told, count, out=self.panel.fees.copy(), where=count > 0)
-        fees = np.where(filled, mean, self.fees)
-        entities = [
-            replace(each, fee=float(fee)) for each, fee in zip(self.panel.entities, fees.mean(axis=0), strict=True)
-        ]
-        return replace(self, panel=Panel(tuple(entities)), fees=fees)
+        (log,) = whole_log([self.rows(index)])
+        charged = log.charged.alone()
+        entities = [replace(each, fee=float(fee)) for each, fee in zip(log.panel.entities, charged.usual, strict=True)]
+        task = log.task if log.truth is None else task_of(log.truth, log.columns)
+        if task != log.task:
+            raise InvalidInputError(
+                f"`task` must be said where rows are kept apart, got 'auto': all rows tell of {log.task}, those that "
+                f"are left of {task}."
+            )
+        return replace(log, panel=Panel(tuple(entities)), charged=charged)
 
     def behind(self, panel: Panel, answers: Answers) -> "Log":
         """Return the log of a larger panel, some of whom answer for themselves and for nothing.
@@ -106,7 +111,7 @@ class Log:
             panel=panel,
             answers=answers,
             errors=task_errors(answers, self.truth, panel=panel, error=error),
-            fees=np.hstack([np.zeros((len(self), more)), self.fees]),
+            charged=self.charged.behind(more),
             info=np.hstack([np.full((len(self), more), np.nan), self.info]),
         )
 
@@ -165,8 +170,8 @@ def log_of(
     check_cells(table, columns, found)
     names = list(found.entities)
     n = len(next(iter(table.values())))
-    fees = _fees(columns, found.fees, table, names, n, usual)
-    panel = _panel(names, fees, base)
+    charged = _charged(columns, found.fees, table, names, n, usual)
+    panel = _panel(names, charged, base)
     known = {name: table[name] for name in found.features}
     if columns.text is not None:
         known[columns.text] = _texts(table[columns.text], columns.text)
@@ -186,7 +191,7 @@ def log_of(
         if name in names:
             info[:, names.index(name)] = check.finite_or_nan(table[column], column)
     ids = None if columns.id is None else read_ids(table[columns.id], first=first)
-    return Log(columns, panel, task, known, answers, truth, errors, fees, groups, info, ids)
+    return Log(columns, panel, task, known, answers, truth, errors, charged, groups, info, ids)
 
 
 def whole_log(batches: Iterable[Log]) -> Iterator[Log]:
@@ -236,41 +241,36 @@ def task_from(columns: Columns, kind: str, *, whole: bool, distinct: int, rows: 
     return "classification" if whole and distinct <= max(20, rows // 20) else "regression"
 
 
-def _fees(
+def _charged(
     columns: Columns,
     by_query: Mapping[str, str],
     table: Table,
     names: list[str],
     n: int,
     usual: Mapping[str, float] | None,
-) -> Float[np.ndarray, "n a"]:
+) -> Charged:
     if isinstance(columns.fees, Mapping):
         unknown = [name for name in columns.fees if name not in names]
         missing = [name for name in names if name not in columns.fees]
         if unknown or missing:
             raise InvalidInputError(f"`fees` must name every entity ({names}), got {sorted(columns.fees)}.")
         row = np.array([check.finite_number(columns.fees[name], f"fee of {name}", minimum=0.0) for name in names])
-        return np.broadcast_to(check.bounded(row, "fees"), (n, len(names)))
+        return Charged(np.broadcast_to(check.bounded(row, "fees"), (n, len(names))))
     if by_query:
         fees = np.column_stack([check.numeric(table[by_query[name]], by_query[name]) for name in names])
-        # An entity that was not asked charged nothing: what it would have is filled in with its mean.
-        if usual is None and np.isnan(fees).all(axis=0).any():
-            raise InvalidInputError("`fees` must hold a fee of every entity at least once, got an empty column.")
-        mean = np.nanmean(fees, axis=0) if usual is None else np.array([usual[name] for name in names])
-        fees = np.where(np.isnan(fees), mean, fees)
-        return check.bounded(check.nonnegative(check.table(fees, "fees"), "fees"), "fees")
-    return np.zeros((n, len(names)))
+        charged = Charged.of(fees, None if usual is None else np.array([usual[name] for name in names]))
+        check.bounded(check.nonnegative(check.table(charged.fees, "fees"), "fees"), "fees")
+        return charged
+    return Charged(np.zeros((n, len(names))))
 
 
-def _panel(names: list[str], fees: np.ndarray, base: str | None) -> Panel:
+def _panel(names: list[str], charged: Charged, base: str | None) -> Panel:
     if base is not None and base not in names:
         raise InvalidInputError(f"`base` must be 'auto', 'none' or an entity of the log ({names}), got {base!r}.")
-    # A constant fee is itself: its mean over many rows would be off in the last digits.
-    mean = fees[0] if (fees == fees[0]).all() else fees.mean(axis=0)
     return Panel(
         tuple(
             Entity(name, "base" if name == base else "expert", fee=float(fee))
-            for name, fee in zip(names, mean, strict=True)
+            for name, fee in zip(names, charged.usual, strict=True)
         )
     )
 

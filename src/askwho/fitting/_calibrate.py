@@ -3,20 +3,25 @@
 from dataclasses import replace
 
 from askwho.data import Log
+from askwho.exceptions import InvalidInputError
 from askwho.policy import InTurn, Outcomes, Policy
 from askwho.replay import Replay
 
 
 def calibrate(policy: Policy, log: Log) -> Policy:
-    """Return the same policy with its targets taken from fresh rows.
+    """Return the same policy with its targets taken from fresh rows, which may carry a promise.
 
-    The rows that `fit` leaves are of policies that each left a fold out; these are of this very policy, so that what
-    `confidence` promises is exact. Nothing else is learned from them.
+    The rows that `fit` leaves are of policies that each left a fold out; these are of this very policy, and nothing of
+    it was learned from them: so `confidence` can be promised by them, and no longer by rows that `fit` kept.
 
     Args:
         policy: fitted, or loaded.
         log: rows that it has not seen, read by the policy's columns.
     """
+    if log.columns.fees is None and policy.panel.fees.any() and not log.fees.any():
+        raise InvalidInputError(
+            "`log` must tell what everybody charges, as the policy's own did, got no fees: budgets would be of nothing."
+        )
     tried, turns = _done(policy, log)
     if policy.turns is None or turns is None:
         return replace(policy, tried=tried)

@@ -123,13 +123,15 @@ def _kept_apart(log: Log, share: float, seed: int) -> tuple[Log, Log | None]:
         raise InvalidInputError(f"`promise` must be below 1, got {share:g}: it is the share of groups to keep apart.")
     names, group = np.unique(log.groups, return_inverse=True)
     count = round(share * len(names))
-    if not 0 < count < len(names):
-        raise InvalidInputError(f"`promise` must keep a group and leave one, got {share:g} of {len(names)}.")
+    if not 0 < count < len(names) - 1:
+        raise InvalidInputError(
+            f"`promise` must keep a group and leave two to learn from, got {share:g} of {len(names)} groups."
+        )
     apart = np.zeros(len(names), dtype=bool)
     # A stream of its own: the same seed must not tie who is kept apart to how folds are drawn.
     apart[np.random.default_rng([seed, _APART]).permutation(len(names))[:count]] = True
     held = apart[group.reshape(-1)]
-    return log.rows(np.flatnonzero(~held)).with_own_fees(), log.rows(np.flatnonzero(held))
+    return log.alone(np.flatnonzero(~held)), log.rows(np.flatnonzero(held))
 
 
 def fold_count(cv: int, n: int, groups: Shaped[np.ndarray, " n"], *, what: str = "log") -> int:

@@ -202,6 +202,9 @@ class Outcomes:
         beside = dict(zip(there, more, strict=True))
         groups = beside["groups"].astype(np.intp) if "groups" in beside else None
         estimated = tuple(str(each) for each in state.plain["estimated"])
+        kept = state.read("kept")
+        if kept is not None and not (isinstance(kept, cls) and np.array_equal(kept.prices, prices)):
+            raise InvalidInputError("`kept` must be outcomes at the same prices, got others: the artefact is damaged.")
         return cls(
             prices,
             errors,
@@ -211,7 +214,7 @@ class Outcomes:
             beside.get("coins"),
             bool(state.plain["fresh"]),
             estimated,
-            state.read("kept"),
+            kept,
         )
 
     @property

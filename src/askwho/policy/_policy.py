@@ -164,7 +164,7 @@ class Policy:
             k = self.cardinality.sizes(seen.X, curve, in_order(seen.fees, order).cumsum(axis=1), rates, most)
         ones = np.ones(order.shape)
         chance, chances = np.ones(len(seen)), np.where(np.arange(width) < k[:, None], ones, 0.0)
-        if checked_share(explore):
+        if self._explores(explore, target):
             open_ = np.broadcast_to(~self.panel.own, (len(seen), len(self.panel)))
             found = explore_at_once(
                 order,
@@ -300,7 +300,7 @@ class Policy:
             beliefs, case, asked=asked, fees=seen.fees, fee_weights=self._rates(seen, aim, self.turns.tried)
         )
         chance = np.ones(len(seen))
-        if checked_share(explore):
+        if self._explores(explore, aim):
             open_ = ~asked & ~self.panel.own & (True if there is None else there)
             rng = np.random.default_rng(random_state)
             entity, chance = explore_in_turn(entity, open_=open_, share=explore, rng=rng)
@@ -364,14 +364,14 @@ class Policy:
         tried, width = self.tried, self.cardinality.width
         if in_turn and self.turns is not None:
             tried, width = self.turns.tried, len(self.turns.asking.bases)
-        if target.max_error is None and self._free(target) is not None:
+        by_query = self.judge.fees.model is not None or isinstance(self.columns.fees, str)
+        if target.max_error is None and self._free(target) is not None and not (by_query and target.confidence):
             # Kept whatever the rows say; and among those who charge nothing every price decides the same.
             return tried.setting(tried.places - 1)
         # Nobody is asked twice: no fee is above that of the largest committee of the dearest, if fees do not differ.
         most = float(np.sort(self.judge.fees.usual)[-width:].sum()) if width else 0.0
-        if self.judge.fees.model is not None:
-            most = None
-        return find_setting(tried, target, task=self.task, most_fee=most)
+        in_groups = self.columns.groups is not None
+        return find_setting(tried, target, task=self.task, most_fee=None if by_query else most, in_groups=in_groups)
 
     def read(self, routes: Any) -> Decisions:  # noqa: ANN401 - a table in any form
         """Return decisions of this policy that `Decisions.to_columns` wrote, whatever file or frame they were in."""
@@ -494,6 +494,16 @@ class Policy:
         if not found.share:
             return np.full(len(seen), found.fee_weight)
         return np.where(seen.coins < found.share, found.other, found.fee_weight)
+
+    def _explores(self, explore: float, target: Target) -> bool:
+        """Whether somebody is asked at random now and then; raise where that would break a promise."""
+        share = checked_share(explore)
+        kept = target.confidence is None or (target.max_error is None and self._free(target) is not None)
+        if share and not kept:
+            raise InvalidInputError(
+                f"`explore` must be 0 beside `confidence`, got {share:g}: no row tells what asking at random comes to."
+            )
+        return share > 0
 
     def _free(self, target: Target) -> Bool[np.ndarray, " a"] | None:
         """Who alone can be asked where nothing may be spent: no price keeps a query from whom it needs most."""

@@ -6,8 +6,8 @@ is reached only by passing the test of the first that does, which happens with p
 so everything before the failure may be used, and no test pays for the others.
 
 What is assumed: rows, or groups where there are any, are drawn independently from what the queries to come are drawn
-from; nothing of the policy was learned from them; no group to come is larger than the largest of them; and no loss is
-above its bound, which the user states where the log cannot: no sample tells what it has not seen.
+from; nothing of the policy was learned from them; and no loss is above its bound, no group larger than its own, which
+the user states where the log cannot: no sample tells what it has not seen.
 """
 
 from collections.abc import Callable
@@ -29,10 +29,10 @@ _MARGIN = 1.05
 _MOST_STAKE = 0.99
 # Places are tested together, as many as fit into so many cells.
 _CELLS, _AT_A_TIME = 1 << 20, 128
-# What is said where a promise would stand on weights that were learned.
+# What is said where a promise would stand on what was never seen.
 _ESTIMATED = (
-    "`{name}` cannot be promised on these rows: not everybody was asked, and who was is only known by what the log "
-    "tells of it. Without `confidence` it is an estimate."
+    "`{name}` cannot be promised on these rows: not everybody was asked, and what the others would have answered or "
+    "charged is an estimate. Ask without `confidence`, or calibrate on rows without holes."
 )
 # Enough for six digits, which is what a message shows: 2⁻²⁴ of the range is left.
 _HALVINGS = 24
@@ -45,6 +45,7 @@ def shown_within(
     *,
     level: float,
     groups: np.ndarray | None = None,
+    most_rows: int = 1,
 ) -> Bool[np.ndarray, " h"]:
     """Return which means are shown to be within their targets, shape (h,).
 
@@ -59,7 +60,7 @@ def shown_within(
     far, as those of Voráček and Orabona (2025), which aim at the same goal by its logarithm.
 
     Outcomes of one group are not independent: a group is one bet, on the sum of its rows, so that the mean is over rows
-    while chance is over groups. Its bound is that of as many rows as the largest group has.
+    while chance is over groups. Its bound is that of as many rows as a group can have.
 
     Args:
         losses: shape (n, h), zero or above; NaN where unknown, which is left out.
@@ -67,18 +68,25 @@ def shown_within(
         bounds: shape (h,), the largest that losses can be.
         level: the chance to be wrong.
         groups: shape (n,), numbers of groups from 0; None where each row is alone.
+        most_rows: how many a group can have, at least as many as the largest of these.
     """
     known = ~np.isnan(losses)
     # What no loss exceeds needs no test.
     trivial = targets >= bounds
-    if groups is None and bool((bounds == 1.0).all()) and bool(np.isin(losses[known], (0.0, 1.0)).all()):
+    if (
+        groups is None
+        and most_rows == 1
+        and bool((bounds == 1.0).all())
+        and bool(np.isin(losses[known], (0.0, 1.0)).all())
+    ):
         from scipy.special import bdtr  # noqa: PLC0415 - for promises alone: it takes long to import
 
         wrong, n = np.where(known, losses, 0.0).sum(axis=0), known.sum(axis=0)
         return trivial | (bdtr(wrong, n, np.minimum(targets, 1.0)) <= level)
     gains = np.where(known, targets - losses, 0.0)
     if groups is not None:
-        gains, known = _summed(gains, groups) / np.bincount(groups).max(), _summed(known, groups) > 0
+        gains, known = _summed(gains, groups), _summed(known, groups) > 0
+    gains = gains / most_rows
     # Logs are often sorted: by date, by task, by label.
     order = np.random.default_rng(0).permutation(len(gains))
     room = np.where(trivial, 1.0, bounds - targets)
@@ -118,7 +126,9 @@ def _goal_reached(
     return capital == 1.0
 
 
-def find_setting(outcomes: Outcomes, target: Target, *, task: Task, most_fee: float | None) -> Setting:
+def find_setting(
+    outcomes: Outcomes, target: Target, *, task: Task, most_fee: float | None, in_groups: bool = False
+) -> Setting:
     """Return the setting at which held-out rows meet a mean fee, an error, or both; or say what can be had.
 
     So that a budget between two stored prices is spent, the setting may mix them: a query's features toss its coin, and
@@ -134,6 +144,7 @@ def find_setting(outcomes: Outcomes, target: Target, *, task: Task, most_fee: fl
         target: a budget, an error, or both.
         task: what the truth is.
         most_fee: the largest fee that a query can have; None where fees differ by query, and nothing says.
+        in_groups: whether queries come in groups, even if each of these rows is alone.
     """
 
     def find() -> Setting:
@@ -150,6 +161,7 @@ def find_setting(outcomes: Outcomes, target: Target, *, task: Task, most_fee: fl
             rows,
             most_fee=_fee_bound(rows, target, most_fee) if target.budget is not None else float("inf"),
             most_loss=_loss_bound(rows, target, squared=squared) if target.max_error is not None else float("inf"),
+            most_rows=_group_bound(rows, target, in_groups=in_groups),
             squared=squared,
         )
         return promises.choose(budget=target.budget, max_error=target.max_error, confidence=target.confidence)
@@ -161,9 +173,10 @@ def _fee_bound(rows: Outcomes, target: Target, most_fee: float | None) -> float:
     """The largest fee that a query can have: of fees that all have, or as the user states it."""
     if "fees" in rows.estimated:
         raise InvalidInputError(_ESTIMATED.format(name="budget"))
-    if most_fee is not None:
-        return most_fee
     largest = float(rows.fees.max())
+    # Rows may be charged otherwise than those that taught.
+    if most_fee is not None and largest <= most_fee * (1 + 1e-9):
+        return most_fee
     if target.max_fee is None:
         raise InvalidInputError(
             "`max_fee` must be given to promise a `budget` where fees differ by query: no row excludes a larger bill. "
@@ -192,6 +205,21 @@ def _loss_bound(rows: Outcomes, target: Target, *, squared: bool) -> float:
     return target.max_loss**2 if squared else target.max_loss
 
 
+def _group_bound(rows: Outcomes, target: Target, *, in_groups: bool) -> int:
+    """The most rows that a group can have: 1 where each is alone, else as the user states it."""
+    if rows.groups is None and not in_groups:
+        return 1
+    largest = 1 if rows.groups is None else int(np.bincount(rows.groups).max())
+    if target.max_group is None:
+        raise InvalidInputError(
+            "`max_group` must be given to promise anything of rows in groups: none excludes a larger group, with fees "
+            f"and errors of its own. State how many rows no group will ever have; the largest here has {largest}."
+        )
+    if target.max_group < largest:
+        raise InvalidInputError(f"`max_group` must be at least {largest}, got {target.max_group}: a group has as many.")
+    return target.max_group
+
+
 class Promises:
     """Which places on a path of prices keep a mean fee, a mean error, or both, with a stated confidence.
 
@@ -199,14 +227,17 @@ class Promises:
         rows: what the policy did on held-out rows.
         most_fee: the largest fee that a query can have.
         most_loss: the largest loss that one can have, squared where losses are.
+        most_rows: how many rows a group can have; 1 where each is alone.
         squared: whether errors are squared, and targets roots of their means.
     """
 
-    def __init__(self, rows: Outcomes, *, most_fee: float, most_loss: float, squared: bool) -> None:
+    def __init__(
+        self, rows: Outcomes, *, most_fee: float, most_loss: float, most_rows: int = 1, squared: bool = False
+    ) -> None:
         self.rows = rows
         self.squared = squared
-        self._fees = _Losses(rows, rows.fees, np.full(rows.places, most_fee))
-        self._errors = _Losses(rows, rows.errors, np.full(rows.places, most_loss))
+        self._fees = _Losses(rows, rows.fees, np.full(rows.places, most_fee), most_rows)
+        self._errors = _Losses(rows, rows.errors, np.full(rows.places, most_loss), most_rows)
 
     def choose(self, *, budget: float | None, max_error: float | None, confidence: float) -> Setting:
         """Return the setting that keeps what is asked for, or say what could be kept.
@@ -272,16 +303,19 @@ class _Losses:
         rows: what the policy did on held-out rows.
         table: shape (p, n), of them.
         bounds: shape (places,), the largest at each place.
+        most_rows: how many rows a group can have.
     """
 
     rows: Outcomes
     table: Float[np.ndarray, "p n"]
     bounds: Float[np.ndarray, " places"]
+    most_rows: int
 
     def shown(self, places: np.ndarray, targets: np.ndarray, level: float) -> np.ndarray:
         """Which of some places are shown to be within their targets."""
         losses = self.rows.at(self.table, places)
-        return shown_within(losses, targets, self.bounds[places], level=level, groups=self.rows.groups)
+        groups, most = self.rows.groups, self.most_rows
+        return shown_within(losses, targets, self.bounds[places], level=level, groups=groups, most_rows=most)
 
     def passed(self, path: np.ndarray, target: float, level: float) -> np.ndarray:
         """Which places come before the first of a path that fails."""

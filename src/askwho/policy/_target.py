@@ -34,6 +34,7 @@ class Target:
             it, for rows alone cannot exclude a bill that none of them saw.
         max_loss: where answers are numbers, what no error to come will be above, in their unit: a promise of an error
             needs it likewise.
+        max_group: where rows come in groups, how many rows none to come will have: any promise needs it.
 
     >>> Target(budget=0.1, confidence=0.95)
     Target(budget=0.1, confidence=0.95)
@@ -46,6 +47,7 @@ class Target:
     confidence: float | None = None
     max_fee: float | None = None
     max_loss: float | None = None
+    max_group: int | None = None
 
     def __post_init__(self) -> None:
         asked = (self.k is not None, self.fee_weight is not None, self.budget is not None, self.max_error is not None)
@@ -57,12 +59,14 @@ class Target:
             )
         if self.k is not None:
             check.whole_number(self.k, "k", minimum=1)
+        if self.max_group is not None:
+            check.whole_number(self.max_group, "max_group", minimum=1)
         for name in ("fee_weight", "budget", "max_error", "max_fee", "max_loss"):
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, check.finite_number(value, name, minimum=0.0))
         if self.confidence is None:
-            caps = [name for name in ("max_fee", "max_loss") if getattr(self, name) is not None]
+            caps = [name for name in ("max_fee", "max_loss", "max_group") if getattr(self, name) is not None]
             if caps:
                 raise InvalidInputError(f"`{caps[0]}` must come with `confidence`: only a promise needs a cap.")
             return

@@ -312,8 +312,18 @@ class Replay:
         fresh: bool = False,
     ) -> Outcomes:
         """Return outcomes with the groups and coins of these rows; asked in turn, what is paid goes by answers too."""
-        estimated = () if self.chances is None else ("errors", "fees") if in_turn else ("errors",)
-        return Outcomes(prices, got, paid, sizes, grouped(self.log.groups), self.seen.coins, fresh, estimated)
+        holes = self.chances is not None
+        estimated = {"errors": holes, "fees": self.log.charged.guessed or (holes and in_turn)}
+        return Outcomes(
+            prices,
+            got,
+            paid,
+            sizes,
+            grouped(self.log.groups),
+            self.seen.coins,
+            fresh,
+            tuple(name for name, is_so in estimated.items() if is_so),
+        )
 
     def in_turn(self, asking: Asking, price: float) -> Taken:
         """Return what asking in turn comes to at a price."""

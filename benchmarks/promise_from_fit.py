@@ -1,0 +1,260 @@
+"""Promises of `fit(log, promise=0.3)`, draw by draw, on populations whose truth is known: part of `promise.py`.
+
+Three experts; a population of 4,000 queries, from which a log of n rows is drawn with replacement, whole groups where
+there are any. A policy is fitted on it, three tenths of it kept apart, targets are asked for, and what the policy then
+does is judged on the whole population. Targets are set beforehand, on a policy of another log.
+
+Four populations: classes; numbers, of light tails; classes in groups of one row to thirty, whose rows fare alike, those
+of large groups worse; and fees that differ by query, up to three times as much as usual.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.stats import binomtest
+
+from askwho.data import Columns, Log, read_log
+from askwho.exceptions import InvalidInputError
+from askwho.fitting import fit
+from askwho.policy import Outcomes, Policy, Setting, Target
+from askwho.policy._promises import shown_within
+from askwho.replay import Replay
+
+FEES = {"cheap": 0.02, "middle": 0.06, "dear": 0.2}
+POPULATION = 4_000
+CLASSES = 3
+CONFIDENCE, KEPT = 0.95, 0.3
+ROWS = (250, 400, 1_000, 4_000)
+# A log of 4,000 rows takes as long as five of 400: of these a quarter of the draws are made.
+SELDOM, OFTEN = 4, 4_000
+# No answer is further off than this, nor any mean of answers; and no query is charged more.
+MAX_LOSS, MAX_FEE = 4.0, 3 * sum(FEES.values())
+MAX_GROUP = 30
+"""No group has more rows."""
+# Every so many prices are tried where the best of all is looked for.
+_EVERY = 5
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """A population.
+
+    Args:
+        kind: which of the four.
+        log: all of it.
+        committee: how answers are combined; only classes that are believed in can be asked in turn.
+    """
+
+    kind: str
+    log: Log
+    committee: str
+
+    @classmethod
+    def of(cls, kind: str, seed: int) -> "World":
+        """Return the population of a kind."""
+        rng = np.random.default_rng(seed)
+        # Sizes of groups have a long tail; of the last group only what is left.
+        sizes = np.minimum(1 + rng.geometric(0.3, POPULATION) // 2 + 25 * (rng.random(POPULATION) < 0.02), MAX_GROUP)
+        group = np.repeat(np.arange(POPULATION), sizes if kind == "groups" else 1)[:POPULATION]
+        shared = rng.normal(size=(POPULATION, 2))[group]
+        X = shared if kind != "groups" else 0.8 * shared + 0.6 * rng.normal(size=(POPULATION, 2))
+        # Each expert is good in a half-space of its own, the dear one in more of it.
+        ways = np.array([[2.0, -1.0, 0.5], [0.0, 2.0, 0.5]])
+        good = 1 / (1 + np.exp(-(X @ ways + np.array([-0.5, 0.5, 2.0]))))
+        luck = rng.random((POPULATION, 3))[group]
+        table: dict[str, np.ndarray] = {f"x_{i}": X[:, i] for i in range(2)} | {"group": group}
+        if kind == "numbers":
+            table["truth"] = rng.normal(size=POPULATION)
+            noise = np.clip(rng.normal(size=(POPULATION, 3)), -3, 3) * (0.1 + 0.9 * (1 - good))
+            said = table["truth"][:, None] + noise
+        else:
+            table["truth"] = rng.integers(0, CLASSES, POPULATION)
+            wrong = (table["truth"][:, None] + rng.integers(1, CLASSES, (POPULATION, 3))) % CLASSES
+            # Large groups are few, have a fifth of the rows, and are harder than the others: the worst for a sample.
+            harder = 0.3 * (np.bincount(group)[group] > 20)[:, None]
+            said = np.where(luck < 0.3 + 0.68 * good - harder, table["truth"][:, None], wrong)
+        factor = 0.5 + 2.5 * (0.5 * rng.random(POPULATION) + 0.5 / (1 + np.exp(-X[:, 0]))) ** 3
+        for j, (name, fee) in enumerate(FEES.items()):
+            table |= {f"answer_{name}": said[:, j], f"fee_{name}": fee * factor}
+        columns = Columns(
+            truth="truth",
+            answers="answer_*",
+            features="x_*",
+            fees="fee_*" if kind == "fees" else FEES,
+            groups="group" if kind == "groups" else None,
+            task="regression" if kind == "numbers" else "classification",
+        )
+        return cls(
+            kind, read_log(table, columns), "auto" if kind == "classes" else "majority" if kind != "numbers" else "mean"
+        )
+
+    @cached_property
+    def members(self) -> list[np.ndarray]:
+        """The rows of each group."""
+        order = np.argsort(self.log.groups, kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(self.log.groups[order])) + 1)
+
+    def drawn(self, n: int, rng: np.random.Generator) -> Log:
+        """Return a log of about n rows, each group of it a draw of its own."""
+        chosen = rng.integers(0, len(self.members), round(n * len(self.members) / len(self.log)))
+        rows = [self.members[each] for each in chosen]
+        log = self.log.rows(np.concatenate(rows))
+        return replace(log, groups=np.repeat(np.arange(len(rows)), [len(each) for each in rows]))
+
+    def fitted(self, n: int, seed: int) -> Policy:
+        """Return the policy of a log of n rows."""
+        return fit(
+            self.drawn(n, np.random.default_rng(seed)),
+            learner="linear",
+            base="none",
+            committee=self.committee,
+            cv=2,
+            promise=KEPT,
+            random_state=seed,
+        )
+
+    def target(self, budget: float | None = None, max_error: float | None = None) -> Target:
+        """Return a promise, with the caps that this population needs."""
+        return Target(
+            budget=budget,
+            max_error=max_error,
+            confidence=CONFIDENCE,
+            max_fee=MAX_FEE if self.kind == "fees" and budget is not None else None,
+            max_loss=MAX_LOSS if self.kind == "numbers" and max_error is not None else None,
+            max_group=MAX_GROUP if self.kind == "groups" else None,
+        )
+
+    @cached_property
+    def targets(self) -> dict[str, Target]:
+        """What is asked for: targets in the midst of what can be had, and close to its end, where many are refused."""
+        judged = Judged(self, self.fitted(1_000, 2**31))
+        fees, errors = np.array([judged.of(Setting(p, p, 0.0), in_turn=False) for p in judged.prices]).T
+        budget, near = (float(fees.min() * (fees.max() / fees.min()) ** part) for part in (0.4, 0.1))
+        error, close = (float(errors.min() + part * (errors[fees.argmin()] - errors.min())) for part in (0.5, 0.15))
+        enough = 1.15 * float(fees[errors <= error].min())
+        return {
+            "budget": self.target(budget=budget),
+            "tight budget": self.target(budget=near),
+            "max_error": self.target(max_error=error),
+            "tight max_error": self.target(max_error=close),
+            "both": self.target(budget=enough, max_error=error),
+        }
+
+
+class Judged:
+    """What one policy really does on the whole population."""
+
+    def __init__(self, world: World, policy: Policy) -> None:
+        self.world, self.policy = world, policy
+        self.replay = Replay.of(policy, world.log)
+        self.prices: list[float] = policy.tried.prices[::_EVERY].tolist()
+        self._known: dict[tuple[float, bool], tuple[np.ndarray, np.ndarray]] = {}
+
+    def at(self, price: float, *, in_turn: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return the fee and the error of every query at a price, each of shape (n,)."""
+        key = price, in_turn
+        if key not in self._known:
+            some, turns = np.array([price]), self.policy.turns
+            if in_turn and turns is not None:
+                errors, fees, _ = self.replay.taken(turns.asking, some)
+            else:
+                done = self.replay.at_once(self.policy.cardinality, some)
+                errors, fees = done.errors, done.fees
+            self._known[key] = fees[0], errors[0]
+        return self._known[key]
+
+    def of(self, setting: Setting, *, in_turn: bool) -> tuple[float, float]:
+        """Return the true mean fee and the true error at a setting."""
+        here, there = (self.at(price, in_turn=in_turn) for price in (setting.fee_weight, setting.other))
+        aside = self.replay.seen.coins < setting.share
+        fee, error = (float(np.where(aside, b, a).mean()) for a, b in zip(here, there, strict=True))
+        return fee, float(np.sqrt(error)) if self.world.kind == "numbers" else error
+
+    def could(self, target: Target, *, in_turn: bool) -> bool:
+        """Return whether one test could promise it, if an oracle named the setting that truly is the best for it."""
+        rows = kept_rows(self.policy, in_turn=in_turn)
+        prices = rows.prices[::_EVERY].tolist()
+        means = [self.of(Setting(p, p, 0.0), in_turn=in_turn) for p in prices]
+        by_error = target.budget is None
+        best = int(np.argmin([each[by_error] for each in means])) * _EVERY
+        squared = self.world.kind == "numbers"
+        if by_error:
+            table, wanted, most = rows.errors, target.max_error or 0.0, MAX_LOSS if squared else 1.0
+            wanted, most = (wanted**2, most**2) if squared else (wanted, most)
+        else:
+            most = MAX_FEE if self.world.kind == "fees" else sum(FEES.values())
+            table, wanted = rows.fees, target.budget or 0.0
+        shown = shown_within(
+            table[best][:, None],
+            np.array([wanted]),
+            np.array([most]),
+            level=1 - CONFIDENCE,
+            groups=rows.groups,
+            most_rows=MAX_GROUP if self.world.kind == "groups" else 1,
+        )
+        return bool(shown[0])
+
+
+def kept_rows(policy: Policy, *, in_turn: bool) -> Outcomes:
+    """Return what was done on the rows that were kept apart."""
+    tried = policy.turns.tried if in_turn and policy.turns is not None else policy.tried
+    assert tried.kept is not None  # noqa: S101 - they were asked for
+    return tried.kept
+
+
+def from_fit(draws: int, seed: int) -> list[dict[str, Any]]:
+    """Return what became of every target on every population for every number of rows, with tests of all of it."""
+    cells: list[dict[str, Any]] = []
+    for kind in ("groups", "fees", "numbers", "classes"):
+        world = World.of(kind, seed)
+        for n in ROWS:
+            found: dict[str, list[tuple[bool, bool, float, float, bool]]] = {}
+            count = max(1, draws // SELDOM) if n >= OFTEN else draws
+            for draw in range(count):
+                for name, each in _draw(world, n, seed + 1 + draw):
+                    found.setdefault(name, []).append(each)
+            cells += [_cell(world, n, name, each) for name, each in found.items()]
+    order = sorted(range(len(cells)), key=lambda i: cells[i]["p"])
+    level = 0.0
+    for place, i in enumerate(order):
+        # Holm: the least of h is multiplied by h, the next by h − 1, and none gets below the one before.
+        level = max(level, min(1.0, (len(order) - place) * cells[i]["p"]))
+        cells[i]["p_holm"] = round(level, 4)
+    return cells
+
+
+def _draw(world: World, n: int, seed: int) -> Iterator[tuple[str, tuple[bool, bool, float, float, bool]]]:
+    """Whether each target was promised, and broken, the true fee and error, and whether an oracle's test could."""
+    policy = world.fitted(n, seed)
+    judged = Judged(world, policy)
+    for in_turn in (False, True) if policy.turns is not None else (False,):
+        for name, target in world.targets.items():
+            label = f"{name}, in turn" if in_turn else name
+            could = name != "both" and judged.could(target, in_turn=in_turn)
+            try:
+                setting = policy.setting(target, in_turn=in_turn)
+            except InvalidInputError:
+                yield label, (False, False, np.nan, np.nan, could)
+                continue
+            fee, error = judged.of(setting, in_turn=in_turn)
+            most_fee, most_error = (np.inf if each is None else each for each in (target.budget, target.max_error))
+            yield label, (True, fee > most_fee or error > most_error, fee, error, could)
+
+
+def _cell(world: World, n: int, name: str, rows: list[tuple[bool, bool, float, float, bool]]) -> dict[str, Any]:
+    promised, broken, fees, errors, could = (np.array(each) for each in zip(*rows, strict=True))
+    target = world.targets[name.removesuffix(", in turn")]
+    out: dict[str, Any] = {"population": world.kind, "rows": n, "target": name, "draws": len(rows)}
+    out |= {"asked": str(target), "promised": int(promised.sum()), "broken": int(broken.sum())}
+    if not name.startswith("both"):
+        out["one_test_could"] = int(could.sum())
+    if promised.any() and target.budget is not None:
+        out["part_of_budget_spent"] = round(float(fees[promised].mean()) / target.budget, 4)
+    if promised.any() and target.max_error is not None:
+        out["part_of_error_used"] = round(float(errors[promised].mean()) / target.max_error, 4)
+    out["p"] = float(binomtest(int(broken.sum()), len(rows), 1 - CONFIDENCE, alternative="greater").pvalue)
+    print(out, flush=True)
+    return out
