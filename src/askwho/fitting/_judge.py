@@ -16,6 +16,8 @@ from askwho.replay import Replay
 
 Say = Callable[[str], None]
 
+# Expected errors stay as they are where that is better by more than this on held-out rows: shrunk they do no harm.
+_WORTH_IT = 0.99
 # The committee that learners are compared by: the one that uses what they say most.
 TO_COMPARE = {"classification": "log-odds-vote", "regression": "inverse-error-mean"}
 
@@ -81,7 +83,7 @@ def learn_judge(
         judge = Judge(surrogate.name, at_work(policy(np.arange(len(X)))), calibration, weights, fees)
         return judge, seen(judged), trials, width
 
-    best: tuple[float, str, Judgement, Calibration, Shrinkage, Any] | None = None
+    best: tuple[float, str, Judgement, Calibration, Shrinkage | None, Any] | None = None
     weights_asked = None if chances is None else chances.cells
     trials: dict[str, float] = {}
     for candidate in candidates(learner):
@@ -91,8 +93,10 @@ def learn_judge(
         calibration = Calibration.fit(raw, log.errors)
         calibrated = calibration.apply(raw)
         shrinkage = Shrinkage.fit(calibrated, log.errors, weights_asked)
-        judged = Judgement(shrinkage.apply(calibrated), weights)
-        trials[name] = area(judged, width)
+        judged, whole = Judgement(shrinkage.apply(calibrated), weights), Judgement(calibrated, weights)
+        trials[name], unshrunk = area(judged, width), area(whole, width)
+        if unshrunk < _WORTH_IT * trials[name]:
+            shrinkage, judged, trials[name] = None, whole, unshrunk
         say(f"learner {name}: area {trials[name]:.4f}")
         if best is None or trials[name] < best[0]:
             best = (trials[name], name, judged, calibration, shrinkage, make)

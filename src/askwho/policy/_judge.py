@@ -32,7 +32,7 @@ class Judge:
         fees: what everybody is expected to charge.
         coverage: who is asked about queries of which kind; None where everybody is known everywhere.
         overlap: shape (|A|, |A|), who repeats whom, where the ranking minds it; else None.
-        shrinkage: how much of expected errors is borne out; None for the paper's policy, which ranks by its scores.
+        shrinkage: how much of expected errors is borne out; None where they stay as they are.
     """
 
     name: str
