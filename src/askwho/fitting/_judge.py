@@ -16,8 +16,9 @@ from askwho.replay import Replay
 
 Say = Callable[[str], None]
 
-# Expected errors stay as they are where that is better by more than this on held-out rows: shrunk they do no harm.
-_WORTH_IT = 0.99
+# Expected errors stay as they are where that is better by more than this on held-out rows, and by so many standard
+# errors: shrunk they do no harm.
+_WORTH_IT, _ERRORS = 0.99, 2.0
 # The committee that learners are compared by: the one that uses what they say most.
 TO_COMPARE = {"classification": "log-odds-vote", "regression": "inverse-error-mean"}
 
@@ -55,8 +56,11 @@ def learn_judge(
     def seen(judged: Judgement) -> Seen:
         return Seen(X, judged, foreseen)
 
+    def replay(judged: Judgement) -> Replay:
+        return Replay(log, seen(judged), combiner, chances=chances)
+
     def area(judged: Judgement, width: int) -> float:
-        return Replay(log, seen(judged), combiner, chances=chances).area(width)
+        return replay(judged).area(width)
 
     surrogate = surrogate_settings(learner)
     if surrogate is not None:
@@ -92,10 +96,10 @@ def learn_judge(
         raw = cross_fit(make, X, log.errors, fold, random_state=random_state)
         calibration = Calibration.fit(raw, log.errors)
         calibrated = calibration.apply(raw)
-        shrinkage = Shrinkage.fit(calibrated, log.errors, weights_asked)
+        shrinkage = Shrinkage.fit(calibrated, log.errors, weights_asked, squared=log.task == "regression")
         judged, whole = Judgement(shrinkage.apply(calibrated), weights), Judgement(calibrated, weights)
         trials[name], unshrunk = area(judged, width), area(whole, width)
-        if unshrunk < _WORTH_IT * trials[name]:
+        if unshrunk < _WORTH_IT * trials[name] and _clearly_better(replay(whole), replay(judged), width):
             shrinkage, judged, trials[name] = None, whole, unshrunk
         say(f"learner {name}: area {trials[name]:.4f}")
         if best is None or trials[name] < best[0]:
@@ -105,3 +109,12 @@ def learn_judge(
     learned = at_work(fitted(make, X, log.errors, random_state=random_state))
     judge = Judge(name, learned, calibration, weights, fees, coverage, shrinkage=shrinkage)
     return judge, seen(replace(judged, covered=covered)), trials, width
+
+
+def _clearly_better(one: Replay, other: Replay, width: int) -> bool:
+    """Whether the committees of one ranking err less than those of another, row by row, beyond chance."""
+    change = one.errors(one.order(0.0, width)) - other.errors(other.order(0.0, width))
+    known = ~np.isnan(change)
+    rows = known.any(axis=1)
+    means = np.where(known, change, 0.0).sum(axis=1)[rows] / known.sum(axis=1)[rows]
+    return len(means) > 1 and float(means.mean()) < -_ERRORS * float(means.std()) / np.sqrt(len(means))

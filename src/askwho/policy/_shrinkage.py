@@ -41,6 +41,8 @@ class Shrinkage:
         expected: Float[np.ndarray, "n a"],
         errors: Float[np.ndarray, "n a"],
         weights: Float[np.ndarray, "n a"] | None = None,
+        *,
+        squared: bool = False,
     ) -> "Shrinkage":
         """Return what errors bear out of what was expected of them out of fold.
 
@@ -48,6 +50,8 @@ class Shrinkage:
             expected: shape (n, |A|), out of fold.
             errors: shape (n, |A|), NaN where an entity was not asked.
             weights: shape (n, |A|), what each cell weighs, where asking went by more than the features.
+            squared: whether errors are squares, a few of which are most of their sum: what is borne out is then told
+                by their roots, in which no single query decides.
         """
         known = ~np.isnan(errors)
         share = np.where(known, 1.0 if weights is None else weights, 0.0)
@@ -65,7 +69,10 @@ class Shrinkage:
         variance = (own_variance + _PRIOR_ROWS * usual) / (asked + _PRIOR_ROWS)
         noise = variance * np.square(share).sum(axis=0) / np.square(count)
         level = _drawn(mean, noise, asked > 0)
-        said = expected - centre
+        if squared:
+            expected, errors = np.sqrt(np.maximum(expected, 0.0)), np.sqrt(errors)
+            beyond = np.where(known, errors - _means(errors, share, known), 0.0)
+        said = expected - _means(expected, share, known)
         alike = said.mean(axis=1, keepdims=True)
         alone = said - alike
         shared, uncertain = _slope(np.broadcast_to(alike, said.shape), beyond, share, known)
@@ -102,6 +109,11 @@ class Shrinkage:
         """Return the shrinkage that `to_state` wrote."""
         centre, level, own, shared = state.pick(centre="a", level="a", own="a", shared="1")
         return cls(centre, level, float(shared[0]), own)
+
+
+def _means(table: np.ndarray, share: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """The mean of each entity's cells, by what they weigh."""
+    return (share * np.where(known, table, 0.0)).sum(axis=0) / np.maximum(share.sum(axis=0), 1e-12)
 
 
 def _row_effects(beyond: np.ndarray, known: np.ndarray) -> np.ndarray:
