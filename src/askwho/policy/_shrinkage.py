@@ -1,6 +1,7 @@
 """Expected errors drawn to what the entity errs in the mean, and that to the panel's: as far as their variances say."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
@@ -95,9 +96,24 @@ class Shrinkage:
 
     def apply(self, expected: Float[np.ndarray, "n a"]) -> Float[np.ndarray, "n a"]:
         """Return what is left of expected errors, at least 0, shape (n, |A|)."""
+        if len(expected) == 1:
+            return np.array([self.of_one(expected[0].tolist())])
         said = expected - self.centre
         alike = said.mean(axis=1, keepdims=True)
         return np.maximum(self.level + self.shared * alike + self.own * (said - alike), 0.0)
+
+    def of_one(self, expected: list[float]) -> list[float]:
+        """Return the same for one query, in plain numbers: on so few of them NumPy's calls would take longest."""
+        said = [value - centre for value, (centre, _, _) in zip(expected, self._parts, strict=True)]
+        alike = sum(said) / len(said)
+        base = self.shared * alike
+        found = [level + base + own * (each - alike) for each, (_, level, own) in zip(said, self._parts, strict=True)]
+        return [error if error > 0.0 else 0.0 for error in found]
+
+    @cached_property
+    def _parts(self) -> list[tuple[float, float, float]]:
+        """Centre, level and what is kept, by entity."""
+        return list(zip(self.centre.tolist(), self.level.tolist(), self.own.tolist(), strict=True))
 
     def to_state(self) -> State:
         """Return the shrinkage as arrays."""
