@@ -117,4 +117,4 @@ def _clearly_better(one: Replay, other: Replay, width: int) -> bool:
     known = ~np.isnan(change)
     rows = known.any(axis=1)
     means = np.where(known, change, 0.0).sum(axis=1)[rows] / known.sum(axis=1)[rows]
-    return len(means) > 1 and float(means.mean()) < -_ERRORS * float(means.std()) / np.sqrt(len(means))
+    return len(means) > 1 and bool(means.mean() < -_ERRORS * means.std() / np.sqrt(len(means)))
