@@ -340,6 +340,7 @@ NAMES = (
     *(f"judge.learner/{name}" for name in ("weights", "mean", "deviation")),
     *(f"judge.calibration/{name}" for name in ("raw", "calibrated")),
     *(f"judge.fees/{name}" for name in ("usual", "bounds")),
+    *(f"judge.shrinkage/{name}" for name in ("centre", "level", "own", "shared")),
     "judge/error_weights",
     *(f"base.model/{name}" for name in ("mean", "scale", "weights", "bias")),
     "combiner.beliefs/share",
