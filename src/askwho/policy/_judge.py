@@ -61,9 +61,13 @@ class Judge:
         if self.priced:
             scores = learner.scores(X)[0]
             return Judgement(self.calibration.apply(-scores), self.error_weights, scores)
-        expected = self.calibration.apply(check_said(learner.predict(X), (len(X), len(self.error_weights))))
-        if self.shrinkage is not None:
-            expected = self.shrinkage.apply(expected)
+        said = check_said(learner.predict(X), (len(X), len(self.error_weights)))
+        if len(said) == 1:
+            one = self.calibration.of_one(said[0].tolist())
+            expected = np.array([one if self.shrinkage is None else self.shrinkage.of_one(one)])
+        else:
+            expected = self.calibration.apply(said)
+            expected = expected if self.shrinkage is None else self.shrinkage.apply(expected)
         covered = None if self.coverage is None else self.coverage.of(X)
         return Judgement(expected, self.error_weights, overlap=self.overlap, covered=covered)
 

@@ -96,8 +96,6 @@ class Shrinkage:
 
     def apply(self, expected: Float[np.ndarray, "n a"]) -> Float[np.ndarray, "n a"]:
         """Return what is left of expected errors, at least 0, shape (n, |A|)."""
-        if len(expected) == 1:
-            return np.array([self.of_one(expected[0].tolist())])
         said = expected - self.centre
         alike = said.mean(axis=1, keepdims=True)
         return np.maximum(self.level + self.shared * alike + self.own * (said - alike), 0.0)
