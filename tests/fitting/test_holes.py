@@ -116,3 +116,9 @@ def test_a_log_of_noise_does_no_harm():
         first = policy.decide(seen, Target(k=1)).order[:, 0]
         worse.append(rates[first].mean() - rates.min())
     assert max(worse) < 0.003
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_dozen_rows_with_holes_make_a_policy(seed):
+    policy = fit(read_log(emptied(equals(12, seed), 0.6, seed), COLUMNS), learner="linear", base="none")
+    assert policy.decide({f"x_{i}": [0.1] for i in range(3)}, Target(fee_weight=0.1)).k[0] >= 1

@@ -221,25 +221,24 @@ class Replay:
 
     def area(self, width: int, rule: str | Combine | None = None) -> float:
         """Return the area under the hull of all fixed k at a handful of prices."""
-        fees: list[float] = []
-        errors: list[float] = []
+        found: list[tuple[float, float, float]] = []
+        order = self.order(0.0, width)
         for price in self.prices(_PRICES_TO_COMPARE) if self.seen.judged.scores is None else (0.0,):
             order = self.order(float(price), width)
             per_k, paid = self.errors(order, rule), self.paid(order)
-            weights = None if self.chances is None else self.chances.prefixes(order)
+            weights = np.ones(per_k.shape) if self.chances is None else self.chances.prefixes(order)
             for k in range(per_k.shape[1]):
-                scored = ~np.isnan(per_k[:, k])
-                if weights is not None:
-                    scored &= weights[:, k] > 0
-                    # A committee that hardly any row could score says nothing of a ranking.
-                    if effective(np.where(scored, weights[:, k], 0.0)) < min(FEWEST_EFFECTIVE, len(scored) / 2):
-                        continue
-                if scored.any():
-                    fees.append(float(paid[:, k].mean()))
-                    errors.append(
-                        mean_error(per_k[scored, k], self.log.task, None if weights is None else weights[scored, k])
-                    )
-        return area(Frontier.of(fees, errors), self.budgets)
+                share = np.where(np.isnan(per_k[:, k]), 0.0, weights[:, k])
+                if share.any():
+                    error = mean_error(per_k[:, k], self.log.task, None if self.chances is None else share)
+                    found.append((float(paid[:, k].mean()), error, effective(share)))
+        # A committee that hardly any row could score says nothing of a ranking, unless there is nothing else.
+        told = [point for point in found if point[2] >= min(FEWEST_EFFECTIVE, len(order) / 2)] or found
+        if not told:
+            first = mean_error(in_order(self.seen.expected, order)[:, 0], self.log.task)
+            told = [(float(self.paid(order)[:, 0].mean()), first, 0.0)]
+        points = np.array(told)
+        return area(Frontier.of(points[:, 0], points[:, 1]), self.budgets)
 
     def prices(self, count: int) -> Float[np.ndarray, " p"]:
         """Return prices to learn at, or to compare at, shape (count,)."""
