@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from askwho.data import Columns, Log, read_log
+from askwho.data import Columns, Log, Sampling, read_log
 from askwho.exceptions import InvalidInputError
 from askwho.fitting import fit
 from askwho.policy import Outcomes, Policy, Setting, Target
@@ -102,7 +102,7 @@ class World:
         chosen = rng.integers(0, len(self.members), round(n * len(self.members) / len(self.log)))
         rows = [self.members[each] for each in chosen]
         log = self.log.rows(np.concatenate(rows))
-        return replace(log, groups=np.repeat(np.arange(len(rows)), [len(each) for each in rows]))
+        return replace(log, sampling=Sampling(np.repeat(np.arange(len(rows)), [len(each) for each in rows])))
 
     def fitted(self, n: int, seed: int) -> Policy:
         """Return the policy of a log of n rows."""

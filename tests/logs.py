@@ -6,7 +6,7 @@ import numpy as np
 
 from askwho._types import Task
 from askwho.core import Answers, Panel, fees_table, task_errors
-from askwho.data import Charged, Columns, Log
+from askwho.data import Charged, Columns, Log, Sampling
 
 
 def log_of_arrays(
@@ -42,6 +42,6 @@ def log_of_arrays(
         truth=truth,
         errors=np.asarray(errors, dtype=np.float64),
         charged=Charged(fees_table(fees, panel, n)),
-        groups=np.arange(n) if groups is None else groups,
+        sampling=Sampling(np.arange(n) if groups is None else groups),
         info=np.full((n, len(panel)), np.nan) if info is None else info,
     )

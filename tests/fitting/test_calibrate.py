@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from askwho import InvalidInputError, Panel, Target
-from askwho.data import Columns, read_log
+from askwho.data import Columns, Sampling, read_log
 from askwho.fitting import calibrate, fit
 from tests import policies, synthetic
 from tests.logs import log_of_arrays
@@ -85,7 +85,8 @@ def test_groups_are_those_of_the_fresh_rows():
     lonely = log_of_arrays(X[:99], errors=errors[:99], panel=panel)
     assert calibrate(policy, lonely).tried.groups is None
     np.testing.assert_array_equal(
-        calibrate(policy, dataclasses.replace(lonely, groups=np.arange(99) // 3)).tried.groups, np.arange(99) // 3
+        calibrate(policy, dataclasses.replace(lonely, sampling=Sampling(np.arange(99) // 3))).tried.groups,
+        np.arange(99) // 3,
     )
 
 

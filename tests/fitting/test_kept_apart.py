@@ -8,7 +8,7 @@ import pytest
 from safetensors.numpy import load as load_arrays
 
 from askwho import InvalidInputError, Panel, Target, calibrate
-from askwho.data import Columns, read_log
+from askwho.data import Columns, Sampling, read_log
 from askwho.fitting import fit
 from askwho.fitting._fit import _kept_apart
 from askwho.persistence import load, save
@@ -193,11 +193,17 @@ def test_shares_that_cannot_be_kept(log, promise, message):
 
 
 def test_of_two_groups_none_can_be_kept(log):
-    few = dataclasses.replace(log.rows(np.arange(100)), groups=np.arange(100) // 50)
+    few = dataclasses.replace(log.rows(np.arange(100)), sampling=Sampling(np.arange(100) // 50))
     with pytest.raises(InvalidInputError) as error:
         fit(few, learner="linear", base="none", cv=3, promise=0.5)
     assert str(error.value) == "`promise` must keep a group and leave two to learn from, got 0.5 of 2 groups."
-    fit(dataclasses.replace(few, groups=np.arange(100) // 34), learner="linear", base="none", cv=3, promise=0.3)
+    fit(
+        dataclasses.replace(few, sampling=Sampling(np.arange(100) // 34)),
+        learner="linear",
+        base="none",
+        cv=3,
+        promise=0.3,
+    )
 
 
 def without(table, columns, what):

@@ -22,6 +22,10 @@ Features = Annotated[str | None, typer.Option(help="What is known before asking,
 Text = Annotated[str | None, typer.Option(help="The column of the query's text.")]
 Info = Annotated[str | None, typer.Option(help="What comes back with an answer, such as 'confidence_*'.")]
 Groups = Annotated[str | None, typer.Option(help="Rows that must stay on one side of a split.")]
+Time = Annotated[str | None, typer.Option(help="When each query was: learn from the past, judge by the future.")]
+Propensity = Annotated[
+    str | None, typer.Option(help="The probability that those were asked who were (and the truth looked up).")
+]
 Fees = Annotated[str | None, typer.Option(help="name=0.05,... or a JSON file, or columns of fees such as 'fee_*'.")]
 TaskName = Annotated[str, typer.Option("--task", help="auto, classification or regression.")]
 Null = Annotated[str, typer.Option(help="What an empty answer means: not-asked, no-answer, or name=no-answer,...")]
@@ -64,6 +68,8 @@ def columns_of(options: Mapping[str, Any]) -> Columns:
         info=options["info"],
         groups=options["groups"],
         id=options.get("id_"),
+        time=options["time"],
+        propensity=options["propensity"],
         fees=parse_fees(options["fees"]),
         task=options["task"],
         nulls=parse_nulls(options["null"]),

@@ -32,6 +32,9 @@ class Columns:
         info: pattern of what comes back with an answer, known only after paying.
         groups: the column of what must stay on one side of a split.
         id: the column that names each query, once.
+        time: the column that says when each query was: what is learned is then judged on what came later.
+        propensity: the column of the probability with which a row came to tell what it tells: that those were asked who
+            were, and, where the truth is empty in other rows, that it was looked up.
         fees: from entity to fee, or a pattern of columns with each query's fee.
         task: what the truth is; told from its type, unless said.
         nulls: what an empty answer means, for all entities or by name.
@@ -45,6 +48,8 @@ class Columns:
     info: str | None = None
     groups: str | None = None
     id: str | None = None
+    time: str | None = None
+    propensity: str | None = None
     fees: Mapping[str, float] | str | None = None
     task: TaskName = "auto"
     nulls: Nulls | Mapping[str, Nulls] = "not-asked"
@@ -99,7 +104,7 @@ def resolve(columns: Columns, present: Sequence[str], *, asked: bool = True) -> 
         present: the table's columns.
         asked: whether answers or grades must be there; queries to be routed have none.
     """
-    for name in ("truth", "text", "groups", "id"):
+    for name in ("truth", "text", "groups", "id", "time", "propensity"):
         wanted = getattr(columns, name)
         needed = asked or name == "text"
         if wanted is not None and needed and wanted not in present:
@@ -128,6 +133,11 @@ def resolve(columns: Columns, present: Sequence[str], *, asked: bool = True) -> 
     info = named(columns.info, present, "info", optional=True) if columns.info and asked else {}
     if columns.id is not None and columns.id in (columns.truth, *entities.values(), *info.values(), *fees.values()):
         raise InvalidInputError(f"`id` must be a column of its own, got {columns.id!r}, which says something else too.")
+    chance = columns.propensity
+    if chance is not None and chance in (columns.truth, *entities.values(), *features, *info.values(), *fees.values()):
+        raise InvalidInputError(f"`propensity` must be a column of its own, got {chance!r}, which says something else.")
+    if columns.time is not None and columns.time in (columns.truth, *entities.values()):
+        raise InvalidInputError(f"`time` must be known of every query, got {columns.time!r}, which is an answer.")
     return Resolved(entities=entities, features=features, info=info, fees=fees)
 
 

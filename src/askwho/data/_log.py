@@ -14,6 +14,7 @@ from askwho.core import Answers, Entity, ErrorFunction, Panel, errors_from_grade
 from askwho.data._charged import Charged
 from askwho.data._columns import Columns, check_cells, resolve
 from askwho.data._ids import read_ids, repeated
+from askwho.data._sampling import Sampling
 from askwho.data._tables import Table, read_batches, read_table
 from askwho.data._text import fingerprints
 from askwho.exceptions import InvalidInputError
@@ -32,7 +33,7 @@ class Log:
         truth: shape (n,); None where the log holds grades.
         errors: shape (n, |A|), zero-one or squared, or 1 − grade; NaN where not asked.
         charged: what each charged, or would have.
-        groups: shape (n,), what must stay on one side of a split.
+        sampling: how the rows came to be there: which belong together, when, with what probability.
         info: shape (n, |A|), what came back with the answers; NaN where nothing did.
         ids: shape (n,), what each query is called, in text; None where no column says.
         error: how an answer is scored: a name in `ERRORS`, or a function; `"auto"` is zero-one, or squared for numbers.
@@ -46,7 +47,7 @@ class Log:
     truth: np.ndarray | None
     errors: FloatTable
     charged: Charged
-    groups: np.ndarray
+    sampling: Sampling
     info: FloatTable
     ids: np.ndarray | None = None
     error: str | ErrorFunction = "auto"
@@ -58,6 +59,11 @@ class Log:
     def fees(self) -> FloatTable:
         """What each charged, or would have, shape (n, |A|)."""
         return self.charged.fees
+
+    @property
+    def groups(self) -> np.ndarray:
+        """What must stay on one side of a split, shape (n,)."""
+        return self.sampling.groups
 
     @property
     def asked(self) -> np.ndarray:
@@ -73,7 +79,7 @@ class Log:
             truth=None if self.truth is None else self.truth[index],
             errors=self.errors[index],
             charged=self.charged.rows(index),
-            groups=self.groups[index],
+            sampling=self.sampling.rows(index),
             info=self.info[index],
             ids=None if self.ids is None else self.ids[index],
         )
@@ -175,7 +181,7 @@ def log_of(
     known = {name: table[name] for name in found.features}
     if columns.text is not None:
         known[columns.text] = _texts(table[columns.text], columns.text)
-    groups = table[columns.groups] if columns.groups else np.arange(first, first + n)
+    sampling = Sampling.of(table, columns, first=first)
     given = {name: table[column] for name, column in found.entities.items()}
     answers, truth, task = None, None, "classification"
     if columns.grades is not None:
@@ -191,7 +197,7 @@ def log_of(
         if name in names:
             info[:, names.index(name)] = check.finite_or_nan(table[column], column)
     ids = None if columns.id is None else read_ids(table[columns.id], first=first)
-    return Log(columns, panel, task, known, answers, truth, errors, charged, groups, info, ids)
+    return Log(columns, panel, task, known, answers, truth, errors, charged, sampling, info, ids)
 
 
 def whole_log(batches: Iterable[Log]) -> Iterator[Log]:

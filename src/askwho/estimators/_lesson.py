@@ -9,7 +9,7 @@ from jaxtyping import Bool, Int
 
 from askwho import _validation as check
 from askwho.core import Answers, Cell, Entity, Panel, folds, task_errors
-from askwho.data import Charged, Columns, Log
+from askwho.data import Charged, Columns, Log, Sampling
 from askwho.estimators._experts import Queries, Source, ask, consult, default_experts, named_experts
 from askwho.estimators._fees import expert_fees
 from askwho.estimators._targets import Labels, Truths
@@ -141,7 +141,7 @@ def lesson(
         truth=right,
         errors=task_errors(said, right, panel=panel, error=scored),
         charged=Charged(charged),
-        groups=np.arange(n) if groups is None else groups,
+        sampling=Sampling(np.arange(n) if groups is None else groups),
         info=np.full(said.values.shape, np.nan) if told is None else told,
         error=error,
     )

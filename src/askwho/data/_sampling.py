@@ -1,0 +1,86 @@
+"""How a log's rows came to be there: which belong together, when each was, and with what probability it is as it is."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from askwho import _validation as check
+from askwho.core import is_null
+from askwho.data._columns import Columns
+from askwho.data._tables import Table
+from askwho.exceptions import InvalidInputError
+
+
+@dataclass(frozen=True, eq=False)
+class Sampling:
+    """The sampling design of a log, as far as its columns tell.
+
+    Args:
+        groups: shape (n,), what must stay on one side of a split.
+        time: shape (n,), when each row was, in whatever unit, as numbers that grow; None where no column says.
+        propensity: shape (n,), the probability with which a row tells what it tells: that those were asked who were,
+            and that the truth was looked up; None likewise.
+    """
+
+    groups: Shaped[np.ndarray, " n"]
+    time: Float[np.ndarray, " n"] | None = None
+    propensity: Float[np.ndarray, " n"] | None = None
+
+    @classmethod
+    def of(cls, table: Table, columns: Columns, *, first: int = 0) -> "Sampling":
+        """Return what the columns of a table tell of it.
+
+        Args:
+            table: columns by name.
+            columns: which column is what.
+            first: which row of the log the first of the table is.
+        """
+        n = len(next(iter(table.values())))
+        return cls(
+            table[columns.groups] if columns.groups else np.arange(first, first + n),
+            None if columns.time is None else _times(table[columns.time], columns.time),
+            None if columns.propensity is None else _probabilities(table[columns.propensity], columns.propensity),
+        )
+
+    def rows(self, index: Any) -> "Sampling":  # noqa: ANN401 - whatever picks rows of an array
+        """Return the design of some of the rows."""
+        time = None if self.time is None else self.time[index]
+        return Sampling(self.groups[index], time, None if self.propensity is None else self.propensity[index])
+
+
+def _times(values: np.ndarray, name: str) -> np.ndarray:
+    """When each row was, as numbers: dates become seconds, and texts must be dates as ISO 8601 writes them."""
+    if is_null(values).any():
+        raise InvalidInputError(f"`time` must be known of every query, got an empty cell in {name!r}: fill it.")
+    if values.dtype.kind in "OU" and any(not isinstance(each, int | float) for each in values.tolist()):
+        try:
+            # Offsets from UTC are read by Python alone; without one a time is taken as it stands.
+            values = np.array([_instant(each) for each in values.tolist()], dtype="datetime64[us]")
+        except ValueError:
+            raise InvalidInputError(
+                f"`time` must hold numbers, dates, or texts such as 2026-01-31T12:00, got something else in {name!r}."
+            ) from None
+    if values.dtype.kind == "M":
+        return values.astype("datetime64[us]").astype(np.int64) / 1e6
+    return check.table(check.numeric(values, name)[:, None], name)[:, 0]
+
+
+def _instant(value: object) -> np.datetime64:
+    if isinstance(value, np.datetime64):
+        return value
+    said = datetime.fromisoformat(str(value))
+    return np.datetime64(said if said.tzinfo is None else said.astimezone(UTC).replace(tzinfo=None))
+
+
+def _probabilities(values: np.ndarray, name: str) -> np.ndarray:
+    """Probabilities of what was seen to happen: above 0, at most 1."""
+    found = check.finite_or_nan(values, name)
+    wrong = np.flatnonzero(~((found > 0.0) & (found <= 1.0)) & ~np.isnan(found))
+    if len(wrong):
+        raise InvalidInputError(
+            f"`{name}` must hold probabilities above 0 and at most 1, got {found[wrong[0]]:g} in row {wrong[0]}."
+        )
+    return found
