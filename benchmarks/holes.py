@@ -23,8 +23,8 @@ from askwho.data import Log
 from askwho.evaluation import evaluate
 from askwho.exceptions import InvalidInputError
 from askwho.fitting import fit
-from askwho.policy import Policy
-from askwho.replay import Replay, at_size
+from askwho.policy import Policy, Setting
+from askwho.replay import Replay, alike, at_size
 from askwho_studies.logs import load_log, log_names
 
 MODES = ("whole", "random 30%", "random 60%", "by a feature", "by an answer", "three a row")
@@ -120,27 +120,13 @@ def judge(policy: Policy, test: Log) -> list[dict[str, Any]]:
     fee = float(policy.panel.fees[outside][best])
     for turns in (False, True) if policy.turns is not None else (False,):
         tried = policy.turns.tried if turns and policy.turns is not None else policy.tried
-        means = tried.means(test.task)
         for part in (*PARTS, None):
             budget = fee if part is None else part * total
             try:
                 setting = policy.setting(Target(budget=budget), in_turn=turns)
             except InvalidInputError:
                 continue
-            coins = held.seen.coins
-            rates = np.where(coins < setting.share, setting.other, setting.fee_weight)
-            errors, paid = np.empty(len(test)), np.empty(len(test))
-            for rate in np.unique(rates):
-                some = np.flatnonzero(rates == rate)
-                if turns and policy.turns is not None:
-                    taken = held.rows(some).in_turn(policy.turns.asking, float(rate))
-                    errors[some], paid[some] = taken.errors, taken.fees
-                else:
-                    made = policy.decide(held.seen.rows(some), Target(fee_weight=float(rate)))
-                    per_k = held.rows(some).errors(made.order)
-                    errors[some] = at_size(per_k, np.minimum(made.k, per_k.shape[1]))
-                    paid[some] = at_size(held.rows(some).paid(made.order), made.k)
-            place = _place(tried, setting)
+            errors, paid = carried_out(policy, held, setting, turns=turns)
             mean = float(np.sqrt(errors.mean()) if root else errors.mean())
             rows.append(
                 {
@@ -150,13 +136,34 @@ def judge(policy: Policy, test: Log) -> list[dict[str, Any]]:
                     "fee": float(paid.mean()),
                     "fee_error": float(paid.std() / np.sqrt(len(paid))),
                     "error": mean,
-                    "expected": float(means[1][place]),
+                    "expected": tried.foreseen(setting, test.task)[1],
                     "best_single": float(singles[best]),
                     "unit": float(singles[best]) if root else 1.0,
                     "error_error": float(errors.std() / np.sqrt(len(errors))),
                 }
             )
     return rows
+
+
+def carried_out(policy: Policy, held: Replay, setting: Setting, *, turns: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return each row's error and fee under a setting."""
+    if setting.fixed:
+        asking = policy.turns.asking if turns and policy.turns is not None else None
+        done = alike(held, np.array([setting.fixed]), held.anew(0), asking)
+        return done.errors[0], done.fees[0]
+    rates = np.where(held.seen.coins < setting.share, setting.other, setting.fee_weight)
+    errors, paid = np.empty(len(rates)), np.empty(len(rates))
+    for rate in np.unique(rates):
+        some = np.flatnonzero(rates == rate)
+        if turns and policy.turns is not None:
+            taken = held.rows(some).in_turn(policy.turns.asking, float(rate))
+            errors[some], paid[some] = taken.errors, taken.fees
+        else:
+            made = policy.decide(held.seen.rows(some), Target(fee_weight=float(rate)))
+            per_k = held.rows(some).errors(made.order)
+            errors[some] = at_size(per_k, np.minimum(made.k, per_k.shape[1]))
+            paid[some] = at_size(held.rows(some).paid(made.order), made.k)
+    return errors, paid
 
 
 def judged(policy: Policy, test: Log, mode: str, seed: int) -> dict[str, Any]:
@@ -201,14 +208,6 @@ def summarise_judged(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 summary.append(line)
                 print(line)
     return summary
-
-
-def _place(tried: Any, setting: Any) -> int:  # noqa: ANN401
-    """Which place of the path a setting is."""
-    for place in range(tried.places):
-        if tried.setting(place) == setting:
-            return place
-    raise AssertionError(setting)
 
 
 def summarise(found: list[dict[str, Any]]) -> list[dict[str, Any]]:

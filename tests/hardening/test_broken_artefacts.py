@@ -350,11 +350,15 @@ NAMES = (
     ),
     *(f"{path}.pool/{name}" for path in ("combiner.beliefs", "turns.asking") for name in ("members", "sources")),
     *(f"{path}tried/{name}" for path in ("", "turns.") for name in ("prices", "errors", "fees", "sizes", "coins")),
+    *(f"{path}tried.fixed/{name}" for path in ("", "turns.") for name in ("members", "errors", "fees")),
     *(f"turns.asking/{name}" for name in ("entities", "prices", "gains-0", "gains-1", "gains-2", "gains-3")),
     *(f"turns.asking.basis-{i}/{n}" for i in range(4) for n in ("centre", "scale", "directions", "offsets")),
     *(f"past/{name}" for name in ("features", "centre", "scale", "errors", "rows")),
 )
-GAPS = ("tried/errors", "tried/fees", "turns.tried/errors", "turns.tried/fees", "past/errors")
+GAPS = (
+    *(f"{path}tried{part}/{name}" for path in ("", "turns.") for part in ("", ".fixed") for name in ("errors", "fees")),
+    "past/errors",
+)
 CHANGES = ("missing", "of another shape", "one row longer", "of NaN", "infinite", "empty")
 # A policy that mixes no prices has no coins.
 FINE = {("tried/coins", "missing"), ("turns.tried/coins", "missing"), *((name, "of NaN") for name in GAPS)}

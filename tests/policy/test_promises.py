@@ -153,7 +153,7 @@ def test_between_two_prices_lie_their_mixtures():
     rows = path()
     assert rows.places == 4 * 32 + 1
     assert (rows.setting(0).fee_weight, rows.setting(0).share) == (0.0, 0.0)
-    assert dataclasses.astuple(rows.setting(40)) == (0.5, 1.0, 0.25)
+    assert dataclasses.astuple(rows.setting(40)) == (0.5, 1.0, 0.25, ())
     assert rows.setting(128).fee_weight == 2.0
     np.testing.assert_array_equal(rows.at(rows.fees, np.array([0, 128])), rows.fees[[0, 4]].T)
     mixed = rows.at(rows.fees, np.array([40]))[:, 0]

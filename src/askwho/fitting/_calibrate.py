@@ -5,7 +5,7 @@ from dataclasses import replace
 from askwho.data import Log
 from askwho.exceptions import InvalidInputError
 from askwho.policy import InTurn, Outcomes, Policy
-from askwho.replay import Replay
+from askwho.replay import Replay, alike
 
 
 def calibrate(policy: Policy, log: Log) -> Policy:
@@ -36,18 +36,26 @@ def promised(policy: Policy, log: Log) -> Policy:
         log: rows that it has not seen, and that nothing was learned from.
     """
     tried, turns = _done(policy, log)
-    kept = replace(policy, tried=replace(policy.tried, kept=tried))
+    # A promise is of the path of prices alone: the best of several committees would be promised by its luck.
+    kept = replace(policy, tried=replace(policy.tried, kept=replace(tried, fixed=None)))
     if policy.turns is None or turns is None:
         return kept
-    return replace(kept, turns=InTurn(policy.turns.asking, replace(policy.turns.tried, kept=turns)))
+    return replace(
+        kept, turns=InTurn(policy.turns.asking, replace(policy.turns.tried, kept=replace(turns, fixed=None)))
+    )
 
 
 def _done(policy: Policy, log: Log) -> tuple[Outcomes, Outcomes | None]:
     """What a policy does on fresh rows, at once and in turn."""
     replay = Replay.of(policy, log)
-    tried = replay.at_once(policy.cardinality, policy.tried.prices)
+    tried, anew = replay.at_once(policy.cardinality, policy.tried.prices), replay.anew(0)
+    fixed = policy.tried.fixed
+    if fixed is not None:
+        tried = replace(tried, fixed=alike(replay, fixed.members, anew))
     if policy.turns is None:
         return tried, None
-    prices = policy.turns.tried.prices
-    done = replay.taken(policy.turns.asking, prices, replay.anew(0))
-    return tried, replay.outcomes(prices, *done, in_turn=True, fresh=True)
+    asking, before = policy.turns.asking, policy.turns.tried
+    turns = replay.outcomes(before.prices, *replay.taken(asking, before.prices, anew), in_turn=True, fresh=True)
+    if before.fixed is not None:
+        turns = replace(turns, fixed=alike(replay, before.fixed.members, anew, asking))
+    return tried, turns

@@ -20,7 +20,7 @@ from askwho.fitting._judge import learn_judge
 from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
 from askwho.learners import Trial, check_learner, own_base
 from askwho.policy import Combine, Combiner, Facts, Past, Policy, answers_of_all, check_rule
-from askwho.replay import Replay, chances_of
+from askwho.replay import Replay, alike, chances_of, constant_committees
 
 # What a fold must hold to teach anything.
 _ROWS_A_FOLD = 4
@@ -98,6 +98,15 @@ def fit(
     judge = replace(judge, overlap=replay.seen.judged.overlap)
     real = replace(real, seen=replay.seen, combiner=replay.combiner)
     how_many, tried = learn_cardinality(replay, real, fold, settings=settings, width=width, random_state=seed)
+    turns = None if replay.case is None else learn_turns(replay, real, fold, random_state=seed)
+    if settings is None and not judge.priced:
+        # The paper's own policies stay as they are: whoever tells queries apart otherwise must beat who does not.
+        anew = real.anew(seed)
+        committees_alike = constant_committees(replay, width)
+        tried = replace(tried, fixed=alike(real, committees_alike, anew))
+        if turns is not None:
+            done = alike(real, committees_alike, anew, turns.asking)
+            turns = replace(turns, tried=replace(turns.tried, fixed=done))
     policy = Policy(
         columns=log.columns,
         panel=whole.panel,
@@ -108,7 +117,7 @@ def fit(
         cardinality=how_many,
         combiner=replay.combiner,
         tried=tried,
-        turns=None if replay.case is None else learn_turns(replay, real, fold, random_state=seed),
+        turns=turns,
         past=Past.of(X, whole.errors, random_state=seed),
         facts=Facts(tuple(errors.tolist()), trials, committees, None if trial is None else trial.base.name),
     )

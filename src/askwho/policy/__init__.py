@@ -8,10 +8,12 @@ from askwho.policy._combiner import POSTERIOR, Combiner, check_rule, rule_names
 from askwho.policy._coverage import Coverage
 from askwho.policy._curve import Cardinality, CardinalityNetworks, Curve
 from askwho.policy._decision import Decision, Decisions, Outcome
+from askwho.policy._errors import mean_error, shown
 from askwho.policy._facts import Facts
 from askwho.policy._fees import Fees
+from askwho.policy._fixed import Fixed
 from askwho.policy._judge import Judge
-from askwho.policy._outcomes import Outcomes, Setting, grouped, mean_error, shown
+from askwho.policy._outcomes import Outcomes, Setting, grouped
 from askwho.policy._overlap import SHARES, overlaps
 from askwho.policy._policy import FEWEST_ROWS, Policy
 from askwho.policy._seen import Judgement, Seen, answers_of_all
@@ -40,6 +42,7 @@ __all__ = [
     "Decisions",
     "Facts",
     "Fees",
+    "Fixed",
     "InTurn",
     "Judge",
     "Judgement",

@@ -1,7 +1,7 @@
 """What the policy did on held-out rows, at its prices and at mixtures of neighbouring ones."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,8 @@ from jaxtyping import Float, Int, Shaped
 from askwho._parts import State, part
 from askwho._types import Task
 from askwho.exceptions import InvalidInputError
+from askwho.policy._errors import as_small, from_small, mean_error
+from askwho.policy._fixed import Fixed
 
 # Between two neighbouring prices the share of the second moves in steps so small that some thousand rows cannot tell
 # them apart, even where the one spends many times the money of the other.
@@ -22,17 +24,19 @@ _MOST_FOUND = 256
 
 @dataclass(frozen=True)
 class Setting:
-    """How queries are decided: each at one of two neighbouring prices, by its own coin.
+    """How queries are decided: each at one of two neighbouring prices, by its own coin; or all alike.
 
     Args:
         fee_weight: λ where the coin is `share` or above: of every query, where `share` is 0.
         other: λ where the coin is below `share`.
         share: how many are decided at `other`.
+        fixed: who is asked about every query, where no price did better.
     """
 
     fee_weight: float
     other: float
     share: float
+    fixed: tuple[int, ...] = ()
 
 
 @part("outcomes")
@@ -54,6 +58,7 @@ class Outcomes:
         estimated: what is an estimate, because not everybody was asked: `"errors"`, `"fees"`; nothing may be promised
             of it.
         kept: what was done on rows that were kept for promises; None where none were.
+        fixed: what committees got that are the same for every query; None where there are none to compare with.
     """
 
     prices: Float[np.ndarray, " p"]
@@ -65,6 +70,7 @@ class Outcomes:
     fresh: bool = False
     estimated: tuple[str, ...] = ()
     kept: "Outcomes | None" = None
+    fixed: Fixed | None = None
     # Settings found before, by target: finding one takes long beside deciding one query.
     _found: dict[Any, Setting] = field(default_factory=dict[Any, Setting], init=False, repr=False)
 
@@ -136,7 +142,9 @@ class Outcomes:
         """Return the setting at which these rows meet a mean fee, an error, or both; or say what can be had.
 
         Along the path of prices more money is taken to buy no more errors: the errors of its places are smoothed so, by
-        isotonic regression. A budget takes the least error that it buys, an error the least fee.
+        isotonic regression. A budget takes the least error that it buys, an error the least fee. A committee that is
+        the same for every query is taken where it is the best that a budget buys; never to meet an error, which the
+        luckiest of many would be found to meet.
         """
         from scipy.optimize import isotonic_regression  # noqa: PLC0415 - a price needs none of it, and it takes long
 
@@ -161,7 +169,24 @@ class Outcomes:
             meet &= smooth <= smooth[meet].min()
         found = np.flatnonzero(meet)
         order = (fees[found], errors[found]) if max_error is None else (errors[found], fees[found])
-        return self.setting(int(found[np.lexsort(order)[0]]))
+        place = int(found[np.lexsort(order)[0]])
+        if budget is not None and max_error is None and self.fixed is not None:
+            alike = self.fixed.within(task, budget * _ROUNDED)
+            if alike is not None and alike[1:] < (smooth[place], fees[place]):
+                return replace(self.setting(place), fixed=alike[0])
+        return self.setting(place)
+
+    def foreseen(self, setting: Setting, task: Task) -> tuple[float, float]:
+        """Return the mean fee and the error that a setting of these rows had on them."""
+        if setting.fixed and self.fixed is not None:
+            for members, fee, error in zip(self.fixed.members, *self.fixed.means(task), strict=True):
+                if tuple(members[members >= 0].tolist()) == setting.fixed:
+                    return float(fee), float(error)
+        fees, errors = self.means(task)
+        for place in range(self.places):
+            if self.setting(place) == replace(setting, fixed=()):
+                return float(fees[place]), float(errors[place])
+        raise InvalidInputError(f"`setting` must be one of these rows, got {setting}.")
 
     def means(self, task: Task) -> tuple[Float[np.ndarray, " h"], Float[np.ndarray, " h"]]:
         """Return mean fee and error at every place, each of shape (places,), over the rows that could be scored."""
@@ -178,14 +203,13 @@ class Outcomes:
     def to_state(self) -> State:
         """Return what was done as arrays: shares of wrong answers as small numbers, the rest as it is."""
         arrays = {"prices": self.prices, "fees": self.fees, "sizes": self.sizes.astype(np.int16)}
-        known = ~np.isnan(self.errors)
-        wrong = bool(np.isin(self.errors[known], (0.0, 1.0)).all())
-        arrays["errors"] = np.where(known, self.errors, -1.0).astype(np.int8) if wrong else self.errors
+        arrays["errors"] = as_small(self.errors)
         if self.groups is not None:
             arrays["groups"] = self.groups.astype(np.int32)
         if self.coins is not None:
             arrays["coins"] = self.coins
-        return State(plain={"fresh": self.fresh, "estimated": list(self.estimated)}, arrays=arrays).hold(kept=self.kept)
+        plain = {"fresh": self.fresh, "estimated": list(self.estimated)}
+        return State(plain=plain, arrays=arrays).hold(kept=self.kept, fixed=self.fixed)
 
     @classmethod
     def from_state(cls, state: State) -> "Outcomes":
@@ -196,18 +220,18 @@ class Outcomes:
         )
         if not fees.size:
             raise InvalidInputError(f"`tried` must hold a row and a price at the least, got shape {fees.shape}.")
-        errors = given.astype(np.float64)
-        if given.dtype.kind == "i":
-            errors[errors < 0] = np.nan
         beside = dict(zip(there, more, strict=True))
         groups = beside["groups"].astype(np.intp) if "groups" in beside else None
         estimated = tuple(str(each) for each in state.plain["estimated"])
         kept = state.read("kept")
         if kept is not None and not (isinstance(kept, cls) and np.array_equal(kept.prices, prices)):
             raise InvalidInputError("`kept` must be outcomes at the same prices, got others: the artefact is damaged.")
+        fixed = state.read("fixed")
+        if fixed is not None and not (isinstance(fixed, Fixed) and fixed.errors.shape[1] == fees.shape[1]):
+            raise InvalidInputError("`fixed` must be of the same rows, got others: the artefact is damaged.")
         return cls(
             prices,
-            errors,
+            from_small(given),
             fees,
             sizes.astype(np.intp),
             groups,
@@ -215,30 +239,12 @@ class Outcomes:
             bool(state.plain["fresh"]),
             estimated,
             kept,
+            fixed,
         )
 
     @property
     def _steps(self) -> int:
         return 1 if self.coins is None else _STEPS
-
-
-def mean_error(errors: Float[np.ndarray, " n"], task: Task, weights: Float[np.ndarray, " n"] | None = None) -> float:
-    """Return the mean of the errors that are known, in the unit that is shown: its root for regression.
-
-    Args:
-        errors: shape (n,), NaN where unknown.
-        task: what the truth is.
-        weights: shape (n,), what each row weighs; alike, unless said.
-    """
-    known = ~np.isnan(errors)
-    if not known.any():
-        return float("nan")
-    return shown(float(np.average(errors[known], weights=None if weights is None else weights[known])), task)
-
-
-def shown(error: float, task: Task) -> float:
-    """Return an expected or a mean error in the unit that is shown everywhere: its root for regression."""
-    return float(np.sqrt(max(error, 0.0))) if task == "regression" else error
 
 
 def grouped(groups: Shaped[np.ndarray, " n"]) -> Int[np.ndarray, " n"] | None:

@@ -19,11 +19,13 @@ from askwho.policy._available import who_is_there
 from askwho.policy._combiner import POSTERIOR, Combiner
 from askwho.policy._curve import Cardinality
 from askwho.policy._decision import Decisions, Outcome, certain, heard_of, read_decisions
+from askwho.policy._errors import shown
 from askwho.policy._explore import checked_share, explore_at_once, explore_in_turn
 from askwho.policy._facts import Facts
+from askwho.policy._fixed import in_front
 from askwho.policy._ids import checked_ids, made_up_ids
 from askwho.policy._judge import Judge
-from askwho.policy._outcomes import Outcomes, Setting, shown
+from askwho.policy._outcomes import Outcomes, Setting
 from askwho.policy._promises import find_setting
 from askwho.policy._reading import Came, answers_so_far, what_came, whole_info
 from askwho.policy._seen import FAR, Seen
@@ -147,34 +149,38 @@ class Policy:
         seen = self._today(seen, target, fees, available)
         available = self._free(target) if available is None else available
         plain = self._plain and seen.judged.scores is None
-        if plain and len(seen) == 1 and available is None and target.k is None and not explore:
-            return self._decide_one(seen, target, ids)
-        rates = self._rates(seen, target, self.tried)
+        found = self.setting(target) if target.searched else None
+        alike = () if found is None else found.fixed
+        if plain and len(seen) == 1 and available is None and target.k is None and not explore and not alike:
+            return self._decide_one(seen, target, found, ids)
+        rates = _rates(seen, target, found)
         judged, width = seen.judged, self.cardinality.width
         costs, most = judged.costs(seen.fees, rates[:, None]), width
         there = None
         if available is not None:
             there = who_is_there(self.panel, available, len(seen))
             costs, most = np.where(there, costs, 2 * FAR), np.minimum(width, there.sum(axis=1))
-        order = judged.ordered(costs, width)
+        order = in_front(costs, alike)[:, :width] if alike else judged.ordered(costs, width)
         curve = self.cardinality.curve.predict(seen.X, seen.expected, order)
         if target.k is not None:
             k = np.full(len(seen), self._exactly(target.k, int(np.min(most))))
+        elif alike:
+            k = np.minimum(np.full(len(seen), len(alike)), most)
         else:
             k = self.cardinality.sizes(seen.X, curve, in_order(seen.fees, order).cumsum(axis=1), rates, most)
         ones = np.ones(order.shape)
         chance, chances = np.ones(len(seen)), np.where(np.arange(width) < k[:, None], ones, 0.0)
         if self._explores(explore, target):
             open_ = np.broadcast_to(~self.panel.own, (len(seen), len(self.panel)))
-            found = explore_at_once(
+            drawn = explore_at_once(
                 order,
                 k,
                 open_=open_ if there is None else open_ & there,
                 share=explore,
                 rng=np.random.default_rng(random_state),
             )
-            order, k, chance, chances = found.order, found.k, found.propensity, found.propensities
-            rows = np.flatnonzero(found.changed)
+            order, k, chance, chances = drawn.order, drawn.k, drawn.propensity, drawn.propensities
+            rows = np.flatnonzero(drawn.changed)
             if rows.size:
                 curve[rows] = self.cardinality.curve.predict(seen.X[rows], seen.expected[rows], order[rows])
         error = self._shown(in_order(curve, np.minimum(k, curve.shape[1])[:, None] - 1)[:, 0])
@@ -296,8 +302,14 @@ class Policy:
             today = who_is_there(self.panel, available, len(seen), somebody=False)
             there = today if there is None else there & today
         case = replace(case, there=there)
+        found = self.setting(aim, in_turn=True) if aim.searched else None
         entity, believed = self.turns.next(
-            beliefs, case, asked=asked, fees=seen.fees, fee_weights=self._rates(seen, aim, self.turns.tried)
+            beliefs,
+            case,
+            asked=asked,
+            fees=seen.fees,
+            fee_weights=_rates(seen, aim, found),
+            alike=() if found is None else found.fixed,
         )
         chance = np.ones(len(seen))
         if self._explores(explore, aim):
@@ -453,11 +465,11 @@ class Policy:
         """Whether expected errors, fees and the curve decide, and nothing else."""
         return self.judge.by_errors_alone and self.cardinality.networks is None
 
-    def _decide_one(self, seen: Seen, target: Target, ids: np.ndarray) -> Decisions:
+    def _decide_one(self, seen: Seen, target: Target, found: Setting | None, ids: np.ndarray) -> Decisions:
         """The same decision about one query, in plain numbers: for so few of them NumPy's calls would take longest."""
         rate = target.fee_weight
         if rate is None:
-            rate = float(self._rates(seen, target, self.tried)[0])
+            rate = float(_rates(seen, target, found)[0])
         expected, price = seen.judged.expected[0].tolist(), seen.fees[0].tolist()
         weights = self.judge.error_weights.tolist()
         costs = [weight * error + rate * fee for weight, error, fee in zip(weights, expected, price, strict=True)]
@@ -485,15 +497,6 @@ class Policy:
         if most < len(self.panel):
             why = "no more are available" if most < self.cardinality.width else "no more were learned of together"
         raise InvalidInputError(f"`k` must be between 1 and {most}, got {k}: {why}.")
-
-    def _rates(self, seen: Seen, target: Target, tried: Outcomes) -> Float[np.ndarray, " n"]:
-        """The price at which each query is decided."""
-        if not target.searched:
-            return np.full(len(seen), 0.0 if target.fee_weight is None else target.fee_weight)
-        found = self.setting(target, in_turn=tried is not self.tried)
-        if not found.share:
-            return np.full(len(seen), found.fee_weight)
-        return np.where(seen.coins < found.share, found.other, found.fee_weight)
 
     def _explores(self, explore: float, target: Target) -> bool:
         """Whether somebody is asked at random now and then; raise where that would break a promise."""
@@ -523,3 +526,12 @@ class Policy:
 
     def _shown(self, errors: np.ndarray) -> np.ndarray:
         return np.sqrt(np.maximum(errors, 0.0)) if self.task == "regression" else errors
+
+
+def _rates(seen: Seen, target: Target, found: Setting | None) -> Float[np.ndarray, " n"]:
+    """The price at which each query is decided."""
+    if found is None:
+        return np.full(len(seen), 0.0 if target.fee_weight is None else target.fee_weight)
+    if not found.share:
+        return np.full(len(seen), found.fee_weight)
+    return np.where(seen.coins < found.share, found.other, found.fee_weight)

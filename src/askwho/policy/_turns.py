@@ -31,12 +31,26 @@ class InTurn:
         asked: Bool[np.ndarray, "n a"],
         fees: Float[np.ndarray, "n a"],
         fee_weights: Float[np.ndarray, " n"],
+        alike: tuple[int, ...] = (),
     ) -> tuple[Int[np.ndarray, " n"], Float32[np.ndarray, "n c"]]:
         """Return whom to ask next, −1 where it is time to decide, shape (n,), and what is believed so far, (n, C).
 
         Stateless: the same answers give the same next step.
+
+        Args:
+            beliefs: of the policy.
+            case: what was heard.
+            asked: shape (n, |A|), who was asked.
+            fees: shape (n, |A|).
+            fee_weights: λ of each query.
+            alike: who is asked about every query, one after another, whatever they say.
         """
         asking = self.asking
+        if alike:
+            free = ~asked if case.there is None else ~asked & case.there
+            left = free[:, list(alike)]
+            first = np.array(alike)[left.argmax(axis=1)]
+            return np.where(left.any(axis=1), first, -1), asking.believe(beliefs.pool, case, asked)
         small, price = case.only(asking.entities), fees[:, asking.entities]
         entity = np.full(len(case), -1)
         inside = asked[:, asking.entities]

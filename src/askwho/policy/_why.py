@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from askwho._parts import State, part
 from askwho._types import Task
 from askwho.core import Panel
-from askwho.policy._outcomes import shown
+from askwho.policy._errors import shown
 
 # Past queries kept to explain by: enough that some are near, few enough for a small artefact.
 _MOST_ROWS = 2000

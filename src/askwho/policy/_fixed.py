@@ -1,0 +1,88 @@
+"""Committees that are the same for every query: what a policy that tells queries apart must beat."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from askwho._parts import State, part
+from askwho._types import Task
+from askwho.exceptions import InvalidInputError
+from askwho.policy._errors import as_small, from_small, mean_error
+from askwho.policy._seen import FAR
+
+
+def in_front(costs: Float[np.ndarray, "n a"], members: tuple[int, ...]) -> Int[np.ndarray, "n a"]:
+    """Return everybody in the order of their costs, shape (n, |A|), these in front; who cannot be asked stays behind.
+
+    Args:
+        costs: what ranks the entities, lower first.
+        members: who comes first, in this order.
+    """
+    first = costs.copy()
+    for place, j in enumerate(members):
+        first[:, j] = np.where(costs[:, j] < FAR / 2, -FAR + place, costs[:, j])
+    return first.argsort(axis=1, kind="stable")
+
+
+@part("fixed")
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """Committees that are asked about every query alike, and what they got on held-out rows.
+
+    Where nothing can be learned of whom to ask about which query, the best of them is the best there is.
+
+    Args:
+        members: shape (c, K), who is in each, best first, then −1.
+        errors: shape (c, n), zero-one or squared; NaN where one cannot be scored.
+        fees: shape (c, n), what each charges.
+    """
+
+    members: Int[np.ndarray, "c K"]
+    errors: Float[np.ndarray, "c n"]
+    fees: Float[np.ndarray, "c n"]
+
+    def front(self, task: Task) -> "Fixed":
+        """Return those that no other is both cheaper and better than."""
+        fees, errors = self.means(task)
+        order = np.lexsort((fees, errors))
+        cheaper = fees[order] < np.minimum.accumulate(np.concatenate([[np.inf], fees[order][:-1]]))
+        return self.some(order[cheaper & np.isfinite(errors[order])])
+
+    def some(self, chosen: Int[np.ndarray, " m"]) -> "Fixed":
+        """Return some of the committees."""
+        return Fixed(self.members[chosen], self.errors[chosen], self.fees[chosen])
+
+    def take(self, rows: np.ndarray) -> "Fixed":
+        """Return the same on some of the rows."""
+        return Fixed(self.members, self.errors[:, rows], self.fees[:, rows])
+
+    def within(self, task: Task, budget: float) -> tuple[tuple[int, ...], float, float] | None:
+        """Return who of those within a mean fee err least, with their error and fee; None where nobody is."""
+        fees, errors = self.means(task)
+        able = np.flatnonzero((fees <= budget) & np.isfinite(errors))
+        if not able.size:
+            return None
+        best = int(able[np.lexsort((fees[able], errors[able]))[0]])
+        return tuple(self.members[best][self.members[best] >= 0].tolist()), float(errors[best]), float(fees[best])
+
+    def means(self, task: Task) -> tuple[Float[np.ndarray, " c"], Float[np.ndarray, " c"]]:
+        """Return mean fee and error of each, over the rows that could be scored, NaN where none could."""
+        known = ~np.isnan(self.errors)
+        count = known.sum(axis=1)
+        fees = np.divide(self.fees.sum(axis=1, where=known), count, out=np.full(len(count), np.nan), where=count > 0)
+        return fees, np.array([mean_error(each, task) for each in self.errors])
+
+    def to_state(self) -> State:
+        """Return them as arrays."""
+        return State(
+            arrays={"members": self.members.astype(np.int32), "errors": as_small(self.errors), "fees": self.fees}
+        )
+
+    @classmethod
+    def from_state(cls, state: State) -> "Fixed":
+        """Return what `to_state` wrote."""
+        members, errors, fees = state.pick(members="c K", errors="c n", fees="c n", gaps=("errors", "fees"))
+        if members.dtype.kind != "i" or (members < -1).any() or (members[:, :1] < 0).any():
+            raise InvalidInputError("`fixed` must hold somebody in every committee: the artefact is damaged.")
+        return cls(members.astype(np.intp), from_small(errors), fees)
