@@ -72,7 +72,7 @@ def test_at_once_they_are_asked_about_every_query(policy):
     assert {tuple(row) for row in many.order[:, :2].tolist()} == {(2, 0)}
     assert set(many.k.tolist()) == {2}
     one = better.decide({"x_0": [0.1], "x_1": [0.2]}, target)
-    assert one.ask(0) == ["twin", "cheap"]
+    assert one.ask(0) == ("twin", "cheap")
     # Whoever is drawn at random is drawn in place of as many.
     some = better.decide({"x_0": np.zeros(400), "x_1": np.zeros(400)}, target, explore=0.5, random_state=0)
     assert set(some.k.tolist()) == {2}
