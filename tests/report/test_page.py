@@ -36,7 +36,10 @@ def test_every_section_is_there_under_one_heading(text):
     assert page.tags.count("main") == 1
     assert page.labelled
     assert all(page.labelled)
-    assert page.tags.count("h2") == 6
+    assert page.tags.count("h2") == 6 + ("hidden" in page.ids)
+    assert [link[1:] for link in page.links if link.startswith("#")] == [
+        i for i in page.ids if i in (*SECTIONS[1:], "hidden")
+    ]
 
 
 def test_nothing_is_loaded_and_nothing_runs(text):
@@ -165,6 +168,13 @@ def test_answers_that_are_missing_are_said_to_be(written):
     said = "The log does not have everybody's answers."
     assert said in Page(written("missing")[2].out.read_text()).text
     assert said not in Page(written("classes")[2].out.read_text()).text
+
+
+def test_what_may_be_hidden_is_told_where_not_everybody_was_asked(written):
+    page = Page(written("missing")[2].out.read_text())
+    assert "hidden" in page.ids
+    assert "if these odds are off by a factor Γ" in page.text
+    assert "hidden" not in Page(written("classes")[2].out.read_text()).ids
 
 
 def test_groups_are_found_or_given(written, request, tmp_path):

@@ -2,10 +2,12 @@
 
 from askwho.evaluation._evaluate import evaluate, figures_of, headline
 from askwho.evaluation._points import Point, Resamples, error_interval, hulls, interval, table_of
+from askwho.evaluation._sensitivity import Bound, sensitivity
 from askwho.evaluation._settings import adaptive_points, fixed_points, point_of, sequential_points, single_point
 from askwho.metrics import Frontier
 
 __all__ = [
+    "Bound",
     "Frontier",
     "Point",
     "Resamples",
@@ -18,6 +20,7 @@ __all__ = [
     "hulls",
     "interval",
     "point_of",
+    "sensitivity",
     "sequential_points",
     "single_point",
     "table_of",

@@ -12,9 +12,10 @@ from askwho.report._svg import Sheet, inline
 
 NO_FIGURES = "Figures are drawn where matplotlib is installed: pip install 'askwho[plot]'."
 """What a page says in the place of the first figure where none could be drawn."""
-# The sections by their anchors, in the order of the page.
+# The sections by their anchors, in the order of the page; those that a log has nothing for are left out.
 _CONTENTS = {
     "frontier": "Cost of an error",
+    "hidden": "Hidden reasons",
     "asked": "Who is asked",
     "difficulty": "How many",
     "calibration": "Calibration",
@@ -78,7 +79,8 @@ def page(*, title: str, header: Html, sections: Sequence[Html], footer: Html, sh
         element("title", plain(title, 120)),
         Html(f"<style>{css}</style>"),
     )
-    links = [element("li", element("a", words, href=f"#{ident}")) for ident, words in _CONTENTS.items()]
+    there = [ident for ident in _CONTENTS if any(each.startswith(f'<section id="{ident}"') for each in sections)]
+    links = [element("li", element("a", _CONTENTS[ident], href=f"#{ident}")) for ident in there]
     contents = element("nav", element("ul", *links), aria_label="Contents")
     body = element(
         "body",

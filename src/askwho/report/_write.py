@@ -23,6 +23,7 @@ from askwho.report._findings import Bin, Decided, Grouping, reliability
 from askwho.report._frontier import frontier
 from askwho.report._html import Html, element, joined, plain, quoted
 from askwho.report._page import Figures, page
+from askwho.report._sensitivity import hidden_reasons
 from askwho.report._words import Headline, error_name, error_of, headline_of, number, with_bounds
 
 
@@ -165,8 +166,10 @@ class _Parts:
     def sections(self, figure: Figures) -> list[Html]:
         """Return the sections, in their order."""
         decided, drawn = self.decided, self.resamples
+        hidden = hidden_reasons(decided, self.best, drawn)
         return [
             _sections.frontier(self.result, figure),
+            *([] if hidden is None else [hidden]),
             _sections.asked(decided, self.grouping, self.best, self.setting, drawn, figure),
             _sections.difficulty(decided, self.parts, drawn, figure),
             _sections.calibration(self.committees, self.whose, self.entities, drawn.task, figure),
