@@ -1,0 +1,186 @@
+"""Claim: what `evaluate` tells of rows with holes is centred on the truth, and its 95% intervals hold it.
+
+A population whose truth is known; a policy that was fitted on other, complete rows of it. Each draw is a log of new
+rows in which not everybody was asked: at random, by a feature, by another's answer, three of all, one of all, or by a
+policy that explores and writes down with what probability. For a few settings of the policy, at once and in turn, and for each
+entity: how often the interval of a draw holds the population's error, with the exact binomial test of 95% (one side:
+held less often; Holm over all cells), and how far `evaluate` and `calibrate` are off in the mean.
+
+    python benchmarks/holes_worlds.py [--draws 200] [--rows 1000] [--workers 2] [--out FILE]
+"""
+
+import argparse
+import os
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from measure import provenance, write_down
+from scipy.stats import binomtest
+
+from askwho import Target
+from askwho.data import Columns, Log, read_log
+from askwho.evaluation import evaluate
+from askwho.fitting import calibrate, fit
+from askwho.policy import Policy
+
+# Experts, classes and features: few enough that three of all is many rows, and that one of all is few.
+EXPERTS, CLASSES, FEATURES = 5, 3, 4
+FEES = dict(zip("abcde", (1.0, 2.0, 3.0, 4.0, 6.0), strict=True))
+LEARNED_FROM, POPULATION = 1_500, 60_000
+# Of the policy's prices every so many: neighbours are one test made twice.
+EVERY = 6
+WAYS = ("random 30%", "random 60%", "by a feature", "by an answer", "three a row", "one a row", "explored")
+
+
+def main() -> None:
+    """Draw logs with holes, and count how often intervals hold the truth."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--rows", type=int, default=1_000)
+    parser.add_argument("--ways", help="some of the ways, separated by commas")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    true = told(evaluate(policy_of(), whole(POPULATION, 99), draws=2))
+    cells: list[dict[str, Any]] = []
+    with ProcessPoolExecutor(given.workers) as pool:
+        for way in given.ways.split(",") if given.ways else WAYS:
+            drawn = list(pool.map(one, [(way, given.rows, seed) for seed in range(given.draws)], chunksize=5))
+            for name, (error, _) in true.items():
+                known = [each[name] for each in drawn if each.get(name, (None,))[0] is not None]
+                if len(known) < given.draws / 2:
+                    cells.append({"way": way, "of": name, "told": len(known), "draws": given.draws})
+                    continue
+                held = sum(low <= error <= high for _, (low, high) in known)
+                off = np.array([got for got, _ in known]) - error
+                cells.append(
+                    {
+                        "way": way,
+                        "of": name,
+                        "told": len(known),
+                        "draws": given.draws,
+                        "true": error,
+                        "held": held,
+                        "p": float(binomtest(held, len(known), 0.95, alternative="less").pvalue),
+                        "off": float(off.mean()),
+                        "off_error": float(off.std() / np.sqrt(len(off))),
+                        "width": float(np.mean([high - low for _, (low, high) in known])),
+                    }
+                )
+                print(cells[-1], flush=True)
+            cells.append({"way": way, "of": "calibrate", **calibrated(drawn, true)})
+            print(cells[-1], flush=True)
+    tested = sorted((cell for cell in cells if "p" in cell), key=lambda cell: cell["p"])
+    least = min((cell["p"] * (len(tested) - i) for i, cell in enumerate(tested)), default=1.0)
+    shares = [cell["held"] / cell["told"] for cell in tested]
+    summary = {
+        "cells": len(tested),
+        "least_holm_p": float(min(1.0, least)),
+        "held": float(np.mean(shares)),
+        "least_held": float(min(shares)),
+        "mean_off": float(np.mean([cell["off"] for cell in tested])),
+        "largest_off": float(max(abs(cell["off"]) for cell in tested)),
+    }
+    write_down({"summary": summary, "cells": cells, "provenance": provenance(seed=0)}, given.out)
+
+
+def one(given: tuple[str, int, int]) -> dict[str, Any]:
+    """Return what one draw tells, by setting."""
+    way, rows, seed = given
+    log = thinned(whole(rows, 1_000 + seed), way, np.random.default_rng([seed, 5]))
+    policy = policy_of()
+    found: dict[str, Any] = told(evaluate(policy, log, draws=200, random_state=seed))
+    fresh = calibrate(policy, log)
+    found["calibrate"] = (
+        {
+            f"{kind} {place}": float(errors[place].mean())
+            for kind, errors in (("at once", fresh.tried.errors), ("in turn", fresh.turns.tried.errors))
+            for place in range(0, len(errors), EVERY)
+        }
+        if fresh.turns is not None
+        else {}
+    )
+    return found
+
+
+def calibrated(drawn: list[dict[str, Any]], true: dict[str, Any]) -> dict[str, float]:
+    """Return how far the errors that `calibrate` finds are off, over settings and draws, and its standard error."""
+    names = drawn[0]["calibrate"].keys()
+    off = np.array([np.mean([each["calibrate"][name] - true[name][0] for name in names]) for each in drawn])
+    return {"off": float(off.mean()), "off_error": float(off.std() / np.sqrt(len(off)))}
+
+
+def told(found: dict[str, Any]) -> dict[str, tuple[float | None, list[float]]]:
+    """Return error and interval of a few settings and of everybody alone."""
+    rows = {f"at once {i}": found["adaptive"][i] for i in range(0, len(found["adaptive"]), EVERY)}
+    rows |= {f"in turn {i}": found["sequential"][i] for i in range(0, len(found["sequential"]), EVERY)}
+    rows |= {f"{entry['name']} alone": entry for entry in found["entities"]}
+    return {name: (row["error"], row["error_interval"]) for name, row in rows.items()}
+
+
+def policy_of(kept: dict[str, Policy] | None = None) -> Policy:
+    """Return the policy, fitted once in each process."""
+    kept = _KEPT if kept is None else kept
+    if "policy" not in kept:
+        kept["policy"] = fit(whole(LEARNED_FROM, 0), learner="linear", base="none", cv=3)
+    return kept["policy"]
+
+
+_KEPT: dict[str, Policy] = {}
+
+
+def whole(n: int, seed: int) -> Log:
+    """Return n rows of the population, everybody asked."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, FEATURES))
+    truth = np.argmax(X[:, :CLASSES] + rng.gumbel(size=(n, CLASSES)), axis=1)
+    # Everybody has a feature that tells where he errs, and all err more where the last one is large.
+    place = np.arange(EXPERTS) % FEATURES
+    errs = 1 / (1 + np.exp(-(-1.6 + 0.9 * X[:, place] + 0.8 * X[:, -1:] + np.linspace(0.5, -0.5, EXPERTS))))
+    wrong = rng.random((n, EXPERTS)) < errs
+    said = np.where(wrong, (truth[:, None] + rng.integers(1, CLASSES, (n, EXPERTS))) % CLASSES, truth[:, None])
+    table: dict[str, np.ndarray] = {"truth": truth} | {f"x_{i}": X[:, i] for i in range(FEATURES)}
+    table |= {f"answer_{name}": said[:, j].astype(object) for j, name in enumerate(FEES)}
+    columns = Columns(truth="truth", answers="answer_*", features="x_*", fees=FEES, task="classification")
+    return read_log(table, columns)
+
+
+def thinned(log: Log, way: str, rng: np.random.Generator) -> Log:
+    """Return the log with some of its answers never asked for."""
+    n, chance = len(log), None
+    ways: dict[str, Callable[[], np.ndarray]] = {
+        "by a feature": lambda: rng.random((n, EXPERTS)) < np.where(log.known["x_0"] > 0, 0.75, 0.35)[:, None],
+        "by an answer": lambda: _by_answer(log, rng),
+        "three a row": lambda: rng.random((n, EXPERTS)).argsort(axis=1).argsort(axis=1) < 3,
+        "one a row": lambda: rng.random((n, EXPERTS)).argsort(axis=1).argsort(axis=1) < 1,
+    }
+    if way.startswith("random"):
+        keep = rng.random((n, EXPERTS)) >= float(way.split()[1][:-1]) / 100
+    elif way == "explored":
+        made = policy_of().decide(log.known, Target(k=2), explore=0.5, random_state=rng)
+        keep, chance = made.members, made.propensity
+    else:
+        keep = ways[way]()
+    names = list(FEES)
+    assert log.answers is not None and log.truth is not None  # noqa: S101, PT018 - it is a log of answers
+    table: dict[str, np.ndarray] = dict(log.known) | {"truth": log.truth}
+    for j, name in enumerate(names):
+        table[f"answer_{name}"] = np.where(keep[:, j], log.answers.values[:, j].astype(object), None)
+    columns = log.columns if chance is None else Columns(**(log.columns.to_json() | {"propensity": "p"}))
+    return read_log(table if chance is None else table | {"p": chance}, columns)
+
+
+def _by_answer(log: Log, rng: np.random.Generator) -> np.ndarray:
+    """The first is always asked, and the others the more often the one answer comes."""
+    assert log.answers is not None  # noqa: S101 - it is a log of answers
+    often = log.answers.values[:, 0] == 0
+    keep = rng.random((len(log), EXPERTS)) < np.where(often, 0.3, 0.7)[:, None]
+    keep[:, 0] = True
+    return keep
+
+
+if __name__ == "__main__":
+    main()
