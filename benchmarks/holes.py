@@ -113,7 +113,6 @@ def judge(policy: Policy, test: Log) -> list[dict[str, Any]]:
     held = Replay.of(policy, test)
     root = test.task == "regression"
     total, rows = float(policy.panel.fees.sum()), []
-    best = int(np.array(policy.facts.entity_errors).argmin())
     singles = np.sqrt(test.errors.mean(axis=0)) if root else test.errors.mean(axis=0)
     outside = ~policy.panel.own
     best = int(np.argmin(np.array(policy.facts.entity_errors)[outside]))
@@ -132,14 +131,14 @@ def judge(policy: Policy, test: Log) -> list[dict[str, Any]]:
                 {
                     "turns": turns,
                     "budget": budget,
-                    "single": part is None,
+                    "part": part,
                     "fee": float(paid.mean()),
                     "fee_error": float(paid.std() / np.sqrt(len(paid))),
                     "error": mean,
                     "expected": tried.foreseen(setting, test.task)[1],
                     "best_single": float(singles[best]),
                     "unit": float(singles[best]) if root else 1.0,
-                    "error_error": float(errors.std() / np.sqrt(len(errors))),
+                    "gain_error": _noise(errors, test.errors[:, best], root=root),
                 }
             )
     return rows
@@ -164,6 +163,12 @@ def carried_out(policy: Policy, held: Replay, setting: Setting, *, turns: bool) 
             errors[some] = at_size(per_k, np.minimum(made.k, per_k.shape[1]))
             paid[some] = at_size(held.rows(some).paid(made.order), made.k)
     return errors, paid
+
+
+def _noise(errors: np.ndarray, single: np.ndarray, *, root: bool) -> float:
+    """The standard error of a gain over the single, in parts of the single's root for numbers."""
+    spread = float((errors - single).std() / np.sqrt(len(errors)))
+    return spread / (2 * float(single.mean())) if root else spread
 
 
 def judged(policy: Policy, test: Log, mode: str, seed: int) -> dict[str, Any]:
@@ -211,58 +216,68 @@ def summarise_judged(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def summarise(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Print, by mode, the worst fee in parts of the budget, expected less real error, and how much gain is kept."""
+    """Print, by mode: fees beyond budgets, expected less real error, and how much of the whole log's gain is kept.
+
+    A fee is compared with 1.02 times its budget and two standard errors of its mean over splits; rows and splits both
+    make it uncertain, and the larger of the two counts. The gain is over the best single at its own fee, pooled over
+    logs on which that of the whole log is more than three standard errors.
+    """
     summary: list[dict[str, Any]] = []
     for turns in (False, True):
-        for mode in dict.fromkeys(row["mode"] for row in found):
-            cells: dict[tuple[str, float], list[dict[str, Any]]] = {}
-            for row in found:
-                if row["mode"] == mode and row["turns"] == turns:
-                    cells.setdefault((row["log"], round(row["budget"], 9)), []).append(row)
-            if not cells:
-                continue
-            over, off = {}, {}
-            for key, rows in cells.items():
-                fee = np.mean([row["fee"] for row in rows])
-                noise = np.sqrt(np.mean([row["fee_error"] ** 2 for row in rows]) / len(rows))
-                over[key] = (fee - 2 * noise) / rows[0]["budget"] if rows[0]["budget"] else 1.0
-                off[key] = np.mean([(row["expected"] - row["error"]) / row["unit"] for row in rows])
-            worst = max(over, key=lambda key: over[key])
-            gains = [
-                (row["best_single"] - row["error"]) / row["unit"]
-                for rows in cells.values()
-                for row in rows
-                if row["single"]
-            ]
-            for log in dict.fromkeys(key[0] for key in off):
-                mine = {key: rows for key, rows in cells.items() if key[0] == log}
-                gain = [
-                    (r["best_single"] - r["error"]) / r["unit"] for rows in mine.values() for r in rows if r["single"]
-                ]
-                print(
-                    f"    {log}: expected − real {np.mean([off[key] for key in mine]):+.4f}, "
-                    f"gain {np.mean(gain):+.4f}, fee {max(over[key] for key in mine):.3f}"
-                )
-            far = max(off, key=lambda key: abs(off[key]))
-            line: dict[str, Any] = {
-                "mode": mode,
-                "turns": turns,
-                "worst_over": float(over[worst]),
-                "at": worst,
-                "broken": sum(value > 1.02 for value in over.values()),
-                "cells": len(over),
-                "off": float(np.mean(list(off.values()))),
-                "off_abs": float(np.mean(np.abs(list(off.values())))),
-                "off_worst": (far, float(off[far])),
-                "gain": float(np.mean(gains)) if gains else None,
-            }
-            summary.append(line)
-            print(
-                f"{'turns' if turns else 'once '} {mode:14s} worst fee/budget {line['worst_over']:.3f} {worst} "
-                f"({line['broken']}/{line['cells']} above 1.02); expected − real {line['off']:+.4f}, "
-                f"|.| {line['off_abs']:.4f}, worst {line['off_worst'][1]:+.3f} {far}; gain {line['gain']:.4f}"
+        gains = {(mode, log): _gain(found, mode, log, turns=turns) for mode, log in _pairs(found, turns=turns)}
+        worth = [log for (mode, log), (gain, noise) in gains.items() if mode == "whole" and gain > 3 * noise]
+        for mode in dict.fromkeys(mode for mode, _ in gains):
+            cells = _cells(found, mode, turns=turns)
+            over = {key: _over(rows) for key, rows in cells.items()}
+            off = {key: float(np.mean([row["expected"] - row["error"] for row in rows])) for key, rows in cells.items()}
+            worst, far = max(over, key=lambda key: over[key]), max(off, key=lambda key: abs(off[key]))
+            kept = {log: (gains[mode, log][0], gains["whole", log][0]) for log in worth if (mode, log) in gains}
+            summary.append(
+                {
+                    "mode": mode,
+                    "turns": turns,
+                    "cells": len(cells),
+                    "over": sum(value > 0 for value in over.values()),
+                    "worst_over": (*worst, over[worst]),
+                    "off": float(np.mean(list(off.values()))),
+                    "off_worst": (*far, off[far]),
+                    "gain": sum(mine for mine, _ in kept.values()),
+                    "gain_kept": sum(mine for mine, _ in kept.values()) / sum(all_ for _, all_ in kept.values())
+                    if kept
+                    else None,
+                    "by_log": kept,
+                }
             )
+            print(summary[-1])
     return summary
+
+
+def _pairs(found: list[dict[str, Any]], *, turns: bool) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((row["mode"], row["log"]) for row in found if row["turns"] == turns))
+
+
+def _cells(found: list[dict[str, Any]], mode: str, *, turns: bool) -> dict[tuple[str, float], list[dict[str, Any]]]:
+    """The rows of each log and budget, one for each split."""
+    cells: dict[tuple[str, float], list[dict[str, Any]]] = {}
+    for row in found:
+        if row["mode"] == mode and row["turns"] == turns and row["part"] is not None:
+            cells.setdefault((row["log"], row["part"]), []).append(row)
+    return cells
+
+
+def _over(rows: list[dict[str, Any]]) -> float:
+    """How far the mean fee is beyond 1.02 times the budget and two standard errors, in parts of the budget."""
+    spent = np.array([row["fee"] / row["budget"] for row in rows])
+    of_rows = np.sqrt(np.mean([(row["fee_error"] / row["budget"]) ** 2 for row in rows]) / len(rows))
+    of_splits = spent.std(ddof=1) / np.sqrt(len(spent)) if len(spent) > 1 else 0.0
+    return float(spent.mean() - 1.02 - 2 * max(of_rows, of_splits))
+
+
+def _gain(found: list[dict[str, Any]], mode: str, log: str, *, turns: bool) -> tuple[float, float]:
+    """How much less than the best single at its fee, in the mean over splits, and the standard error of one split."""
+    rows = [r for r in found if (r["mode"], r["log"], r["turns"], r["part"]) == (mode, log, turns, None)]
+    gain = [(row["best_single"] - row["error"]) / row["unit"] for row in rows]
+    return float(np.mean(gain)), float(np.mean([row["gain_error"] for row in rows]))
 
 
 if __name__ == "__main__":

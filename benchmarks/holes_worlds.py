@@ -2,9 +2,9 @@
 
 A population whose truth is known; a policy that was fitted on other, complete rows of it. Each draw is a log of new
 rows in which not everybody was asked: at random, by a feature, by another's answer, three of all, one of all, or by a
-policy that explores and writes down with what probability. For a few settings of the policy, at once and in turn, and for each
-entity: how often the interval of a draw holds the population's error, with the exact binomial test of 95% (one side:
-held less often; Holm over all cells), and how far `evaluate` and `calibrate` are off in the mean.
+policy that explores and writes down with what probability. For a few settings of the policy, at once and in turn, and
+for each entity: how often the interval of a draw holds the population's error, with the exact binomial test of 95% (one
+side: held less often; Holm over all cells), and how far `evaluate` and `calibrate` are off in the mean.
 
     python benchmarks/holes_worlds.py [--draws 200] [--rows 1000] [--workers 2] [--out FILE]
 """
