@@ -4,34 +4,48 @@ Three experts; a population of 4,000 queries, from which a log of n rows is draw
 there are any. A policy is fitted on it, three tenths of it kept apart, targets are asked for, and what the policy then
 does is judged on the whole population. Targets are set beforehand, on a policy of another log.
 
-Four populations: classes; numbers, of light tails; classes in groups of one row to thirty, whose rows fare alike, those
-of large groups worse; and fees that differ by query, up to three times as much as usual.
+Six populations: classes; numbers, of light tails and of heavy ones (Student's t of 2.5, cut at the cap); classes in
+groups of one row to thirty, whose rows fare alike, those of large groups worse; and fees that differ by query, up to
+three times as much as usual, or with heavy tails (Pareto's law of 1.3, cut at the cap). The learner is linear, so that
+there can be many draws; of classes once more whatever `auto` takes.
+
+    python benchmarks/promise_from_fit.py [--draws 500] [--auto 100] [--workers 2] [--out FILE]
 """
 
+import argparse
+import os
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from measure import provenance, write_down
 from scipy.stats import binomtest
 
 from askwho.data import Columns, Log, Sampling, read_log
 from askwho.exceptions import InvalidInputError
 from askwho.fitting import fit
 from askwho.policy import Outcomes, Policy, Setting, Target
-from askwho.policy._promises import shown_within
+from askwho.policy._promises import Promises, shown_within
 from askwho.replay import Replay
 
 FEES = {"cheap": 0.02, "middle": 0.06, "dear": 0.2}
 POPULATION = 4_000
 CLASSES = 3
 CONFIDENCE, KEPT = 0.95, 0.3
+KINDS = ("classes", "groups", "fees", "numbers", "heavy fees", "heavy numbers")
 ROWS = (250, 400, 1_000, 4_000)
+AUTO_ROWS = 400
+"""Rows of the logs for which the learner is chosen too."""
 # A log of 4,000 rows takes as long as five of 400: of these a quarter of the draws are made.
 SELDOM, OFTEN = 4, 4_000
-# No answer is further off than this, nor any mean of answers; and no query is charged more.
-MAX_LOSS, MAX_FEE = 4.0, 3 * sum(FEES.values())
+# No answer is further off than this, nor any mean of answers; and no query is charged more: light tails, heavy ones.
+MAX_LOSS, MAX_FEE = {"numbers": 4.0, "heavy numbers": 12.0}, {"fees": 3 * sum(FEES.values()), "heavy fees": 20.0}
+# Pareto's law has no variance below 2, and Student's no fourth moment below 4.
+PARETO, STUDENT = 1.3, 2.5
 MAX_GROUP = 30
 """No group has more rows."""
 # Every so many prices are tried where the best of all is looked for.
@@ -43,14 +57,16 @@ class World:
     """A population.
 
     Args:
-        kind: which of the four.
+        kind: which of the six.
         log: all of it.
         committee: how answers are combined; only classes that are believed in can be asked in turn.
+        learner: of the policies.
     """
 
     kind: str
     log: Log
     committee: str
+    learner: str = "linear"
 
     @classmethod
     def of(cls, kind: str, seed: int) -> "World":
@@ -66,9 +82,11 @@ class World:
         good = 1 / (1 + np.exp(-(X @ ways + np.array([-0.5, 0.5, 2.0]))))
         luck = rng.random((POPULATION, 3))[group]
         table: dict[str, np.ndarray] = {f"x_{i}": X[:, i] for i in range(2)} | {"group": group}
-        if kind == "numbers":
+        if kind in MAX_LOSS:
             table["truth"] = rng.normal(size=POPULATION)
-            noise = np.clip(rng.normal(size=(POPULATION, 3)), -3, 3) * (0.1 + 0.9 * (1 - good))
+            heavy = kind.startswith("heavy")
+            noise = rng.standard_t(STUDENT, (POPULATION, 3)) if heavy else rng.normal(size=(POPULATION, 3))
+            noise = np.clip(noise, -MAX_LOSS[kind] + 1, MAX_LOSS[kind] - 1) * (0.1 + 0.9 * (1 - good))
             said = table["truth"][:, None] + noise
         else:
             table["truth"] = rng.integers(0, CLASSES, POPULATION)
@@ -77,19 +95,21 @@ class World:
             harder = 0.3 * (np.bincount(group)[group] > 20)[:, None]
             said = np.where(luck < 0.3 + 0.68 * good - harder, table["truth"][:, None], wrong)
         factor = 0.5 + 2.5 * (0.5 * rng.random(POPULATION) + 0.5 / (1 + np.exp(-X[:, 0]))) ** 3
+        if kind == "heavy fees":
+            most = MAX_FEE[kind] / sum(FEES.values())
+            factor = np.minimum(0.3 * (1.0 + rng.pareto(PARETO, POPULATION)), most)
         for j, (name, fee) in enumerate(FEES.items()):
             table |= {f"answer_{name}": said[:, j], f"fee_{name}": fee * factor}
         columns = Columns(
             truth="truth",
             answers="answer_*",
             features="x_*",
-            fees="fee_*" if kind == "fees" else FEES,
+            fees="fee_*" if kind in MAX_FEE else FEES,
             groups="group" if kind == "groups" else None,
-            task="regression" if kind == "numbers" else "classification",
+            task="regression" if kind in MAX_LOSS else "classification",
         )
-        return cls(
-            kind, read_log(table, columns), "auto" if kind == "classes" else "majority" if kind != "numbers" else "mean"
-        )
+        rule = "auto" if kind == "classes" else "mean" if kind in MAX_LOSS else "majority"
+        return cls(kind, read_log(table, columns), rule)
 
     @cached_property
     def members(self) -> list[np.ndarray]:
@@ -108,7 +128,7 @@ class World:
         """Return the policy of a log of n rows."""
         return fit(
             self.drawn(n, np.random.default_rng(seed)),
-            learner="linear",
+            learner=self.learner,
             base="none",
             committee=self.committee,
             cv=2,
@@ -122,8 +142,8 @@ class World:
             budget=budget,
             max_error=max_error,
             confidence=CONFIDENCE,
-            max_fee=MAX_FEE if self.kind == "fees" and budget is not None else None,
-            max_loss=MAX_LOSS if self.kind == "numbers" and max_error is not None else None,
+            max_fee=MAX_FEE.get(self.kind) if budget is not None else None,
+            max_loss=MAX_LOSS.get(self.kind) if max_error is not None else None,
             max_group=MAX_GROUP if self.kind == "groups" else None,
         )
 
@@ -171,7 +191,7 @@ class Judged:
         here, there = (self.at(price, in_turn=in_turn) for price in (setting.fee_weight, setting.other))
         aside = self.replay.seen.coins < setting.share
         fee, error = (float(np.where(aside, b, a).mean()) for a, b in zip(here, there, strict=True))
-        return fee, float(np.sqrt(error)) if self.world.kind == "numbers" else error
+        return fee, float(np.sqrt(error)) if self.world.kind in MAX_LOSS else error
 
     def could(self, target: Target, *, in_turn: bool) -> bool:
         """Return whether one test could promise it, if an oracle named the setting that truly is the best for it."""
@@ -180,12 +200,12 @@ class Judged:
         means = [self.of(Setting(p, p, 0.0), in_turn=in_turn) for p in prices]
         by_error = target.budget is None
         best = int(np.argmin([each[by_error] for each in means])) * _EVERY
-        squared = self.world.kind == "numbers"
+        squared = self.world.kind in MAX_LOSS
         if by_error:
-            table, wanted, most = rows.errors, target.max_error or 0.0, MAX_LOSS if squared else 1.0
+            table, wanted, most = rows.errors, target.max_error or 0.0, MAX_LOSS.get(self.world.kind, 1.0)
             wanted, most = (wanted**2, most**2) if squared else (wanted, most)
         else:
-            most = MAX_FEE if self.world.kind == "fees" else sum(FEES.values())
+            most = MAX_FEE.get(self.world.kind, sum(FEES.values()))
             table, wanted = rows.fees, target.budget or 0.0
         shown = shown_within(
             table[best][:, None],
@@ -205,17 +225,26 @@ def kept_rows(policy: Policy, *, in_turn: bool) -> Outcomes:
     return tried.kept
 
 
-def from_fit(draws: int, seed: int) -> list[dict[str, Any]]:
-    """Return what became of every target on every population for every number of rows, with tests of all of it."""
+def from_fit(draws: int, seed: int, *, auto: int = 0, workers: int = 1) -> list[dict[str, Any]]:
+    """Return what became of every target on every population for every number of rows, with tests of all of it.
+
+    Args:
+        draws: of each population and number of rows.
+        seed: of all of it.
+        auto: draws of classes in which the learner is chosen too.
+        workers: how many processes draw.
+    """
     cells: list[dict[str, Any]] = []
-    for kind in ("groups", "fees", "numbers", "classes"):
-        world = World.of(kind, seed)
-        for n in ROWS:
+    plan = [(kind, n, "linear", max(1, draws // SELDOM) if n >= OFTEN else draws) for kind in KINDS for n in ROWS]
+    plan += [("classes", AUTO_ROWS, "auto", auto)] if auto else []
+    with ProcessPoolExecutor(workers) as pool:
+        for kind, n, learner, count in plan:
             found: dict[str, list[tuple[bool, bool, float, float, bool]]] = {}
-            count = max(1, draws // SELDOM) if n >= OFTEN else draws
-            for draw in range(count):
-                for name, each in _draw(world, n, seed + 1 + draw):
+            todo = [(kind, n, learner, seed, seed + 1 + draw) for draw in range(count)]
+            for drawn in pool.map(_one, todo, chunksize=5):
+                for name, each in drawn:
                     found.setdefault(name, []).append(each)
+            world = _world(kind, learner, seed)
             cells += [_cell(world, n, name, each) for name, each in found.items()]
     order = sorted(range(len(cells)), key=lambda i: cells[i]["p"])
     level = 0.0
@@ -224,6 +253,19 @@ def from_fit(draws: int, seed: int) -> list[dict[str, Any]]:
         level = max(level, min(1.0, (len(order) - place) * cells[i]["p"]))
         cells[i]["p_holm"] = round(level, 4)
     return cells
+
+
+@lru_cache(maxsize=2)
+def _world(kind: str, learner: str, seed: int) -> World:
+    """The population, made once in each process."""
+    return replace(World.of(kind, seed), learner=learner)
+
+
+def _one(given: tuple[str, int, str, int, int]) -> list[tuple[str, tuple[bool, bool, float, float, bool]]]:
+    kind, n, learner, seed, draw = given
+    # What could have been promised instead is looked for where a promise is refused: nobody reads it here.
+    Promises._least_fee = Promises._least_error = lambda *_: np.inf  # noqa: SLF001
+    return list(_draw(_world(kind, learner, seed), n, draw))
 
 
 def _draw(world: World, n: int, seed: int) -> Iterator[tuple[str, tuple[bool, bool, float, float, bool]]]:
@@ -247,7 +289,8 @@ def _draw(world: World, n: int, seed: int) -> Iterator[tuple[str, tuple[bool, bo
 def _cell(world: World, n: int, name: str, rows: list[tuple[bool, bool, float, float, bool]]) -> dict[str, Any]:
     promised, broken, fees, errors, could = (np.array(each) for each in zip(*rows, strict=True))
     target = world.targets[name.removesuffix(", in turn")]
-    out: dict[str, Any] = {"population": world.kind, "rows": n, "target": name, "draws": len(rows)}
+    of = world.kind if world.learner == "linear" else f"{world.kind}, {world.learner}"
+    out: dict[str, Any] = {"population": of, "rows": n, "target": name, "draws": len(rows)}
     out |= {"asked": str(target), "promised": int(promised.sum()), "broken": int(broken.sum())}
     if not name.startswith("both"):
         out["one_test_could"] = int(could.sum())
@@ -258,3 +301,19 @@ def _cell(world: World, n: int, name: str, rows: list[tuple[bool, bool, float, f
     out["p"] = float(binomtest(int(broken.sum()), len(rows), 1 - CONFIDENCE, alternative="greater").pvalue)
     print(out, flush=True)
     return out
+
+
+def main() -> None:
+    """Draw, ask, judge, and write down how often a promise was broken."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--draws", type=int, default=500)
+    parser.add_argument("--auto", type=int, default=100)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    given = parser.parse_args()
+    cells = from_fit(given.draws, 0, auto=given.auto, workers=given.workers)
+    write_down({"confidence": CONFIDENCE, "from_fit": cells, "provenance": provenance(seed=0)}, given.out)
+
+
+if __name__ == "__main__":
+    main()
