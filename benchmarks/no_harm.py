@@ -101,7 +101,7 @@ def compared(policy: Policy, test: Log) -> list[tuple[dict[str, Any], tuple[np.n
                 "single": policy.panel.names[single],
                 "turns": turns,
                 "budget": budget / fee if fee else budget / total,
-                "fee": float(paid.mean()) / (fee or total),
+                "fee": float(np.nanmean(paid)) / (fee or total),
                 "error": _mean(errors[whole], test.task),
                 "of_single": _mean(alone[whole], test.task),
                 "root": test.task == "regression",
