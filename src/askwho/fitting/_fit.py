@@ -9,7 +9,7 @@ from jaxtyping import Int, Shaped
 
 from askwho import _validation as check
 from askwho._parts import at_work
-from askwho.core import Answers, Cell, Entity, Panel, folds
+from askwho.core import Answers, Cell, Entity, Panel, folds, folds_in_time, last_moments
 from askwho.data import EncoderLike, FeatureEncoder, Log
 from askwho.exceptions import InvalidInputError
 from askwho.fitting._asking import FEWEST_WHOLE, learn_turns
@@ -70,7 +70,7 @@ def fit(
     check_learner(learner)
     seed = check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     log, kept = _kept_apart(log, check.finite_number(promise, "promise", minimum=0.0), seed)
-    fold = folds(log.groups, fold_count(cv, len(log), log.groups), random_state=seed)
+    fold = _folds(log, fold_count(cv, len(log), log.groups), seed)
     if encoder != "hashing" and log.columns.text is not None:
         say(f"encoding {len(log)} texts")
     features = FeatureEncoder.fit(log.known, text=log.columns.text, encoder=encoder, random_state=seed)
@@ -93,8 +93,8 @@ def fit(
     # Committees are learned of where everybody answered: what is missing is imagined once.
     rng = np.random.default_rng(seed)
     replay = real if chances is None else real.imagined(rng)
-    replay, committees = choose_committee(replay, committee=committee, width=width)
-    replay = choose_overlap(replay, width=width)
+    replay, committees = choose_committee(replay, fold, committee=committee, width=width)
+    replay = choose_overlap(replay, fold, width=width)
     judge = replace(judge, overlap=replay.seen.judged.overlap)
     real = replace(real, seen=replay.seen, combiner=replay.combiner)
     how_many, tried = learn_cardinality(replay, real, fold, settings=settings, width=width, random_state=seed)
@@ -129,9 +129,22 @@ def _kept_apart(log: Log, share: float, seed: int) -> tuple[Log, Log | None]:
         )
     apart = np.zeros(len(names), dtype=bool)
     # A stream of its own: the same seed must not tie who is kept apart to how folds are drawn.
-    apart[np.random.default_rng([seed, _APART]).permutation(len(names))[:count]] = True
+    drawn = np.random.default_rng([seed, _APART]).permutation(len(names))
+    if log.sampling.time is not None:
+        # A promise is about what comes: it is kept by what came last.
+        last, _ = last_moments(log.sampling.time, log.groups)
+        drawn = drawn[np.argsort(-last[drawn], kind="stable")]
+    apart[drawn[:count]] = True
     held = apart[group.reshape(-1)]
     return log.alone(np.flatnonzero(~held)), log.rows(np.flatnonzero(held))
+
+
+def _folds(log: Log, count: int, seed: int) -> Int[np.ndarray, " n"]:
+    """The folds of a log: at random, or from past to future where it says when its rows were."""
+    time = log.sampling.time
+    if time is None:
+        return folds(log.groups, count, random_state=seed)
+    return folds_in_time(time, log.groups, count, random_state=seed)
 
 
 def fold_count(cv: int, n: int, groups: Shaped[np.ndarray, " n"], *, what: str = "log") -> int:
