@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Int
 
 from askwho.beliefs import Asking, Pool, random_masks, worth_asking
-from askwho.core import each_fold, halved, judged
+from askwho.core import each_fold
 from askwho.policy import InTurn
 from askwho.replay import Replay, price_grid
 
@@ -64,10 +64,7 @@ def learn_turns(replay: Replay, real: Replay, fold: Int[np.ndarray, " n"], *, ra
     got, paid, sizes = np.empty((len(tried), n)), np.empty((len(tried), n)), np.empty((len(tried), n), dtype=np.intp)
     anew = real.anew(random_state)
     # Two halves suffice: what is learned here has few parameters.
-    for rows, held in each_fold(halved(fold)):
+    for rows, held in each_fold(fold % 2):
         there = [each.rows(held) for each in anew]
         got[:, held], paid[:, held], sizes[:, held] = real.rows(held).taken(rule(rows), tried, there)
-    by = judged(fold)
-    return InTurn(
-        rule(np.arange(n)), real.rows(by).outcomes(tried, got[:, by], paid[:, by], sizes[:, by], in_turn=True)
-    )
+    return InTurn(rule(np.arange(n)), real.outcomes(tried, got, paid, sizes, in_turn=True))

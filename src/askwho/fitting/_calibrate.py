@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+import numpy as np
+from jaxtyping import Float
+
 from askwho.data import Log
 from askwho.exceptions import InvalidInputError
 from askwho.policy import InTurn, Outcomes, Policy
@@ -22,7 +25,7 @@ def calibrate(policy: Policy, log: Log) -> Policy:
         raise InvalidInputError(
             "`log` must tell what everybody charges, as the policy's own did, got no fees: budgets would be of nothing."
         )
-    tried, turns = _done(policy, log)
+    tried, turns = done(policy, log, policy.tried.prices, policy.turns)
     if policy.turns is None or turns is None:
         return replace(policy, tried=tried)
     return replace(policy, tried=tried, turns=InTurn(policy.turns.asking, turns))
@@ -35,19 +38,28 @@ def promised(policy: Policy, log: Log) -> Policy:
         policy: fitted.
         log: rows that it has not seen, and that nothing was learned from.
     """
-    tried, turns = _done(policy, log)
+    tried, turns = done(policy, log, policy.tried.prices, policy.turns)
     kept = replace(policy, tried=replace(policy.tried, kept=tried))
     if policy.turns is None or turns is None:
         return kept
     return replace(kept, turns=InTurn(policy.turns.asking, replace(policy.turns.tried, kept=turns)))
 
 
-def _done(policy: Policy, log: Log) -> tuple[Outcomes, Outcomes | None]:
-    """What a policy does on fresh rows, at once and in turn."""
+def done(
+    policy: Policy, log: Log, prices: Float[np.ndarray, " p"], turns: InTurn | None
+) -> tuple[Outcomes, Outcomes | None]:
+    """Return what a policy does on fresh rows, at once and in turn.
+
+    Args:
+        policy: fitted on other rows.
+        log: the rows.
+        prices: to ask at once at, shape (p,).
+        turns: whose prices to ask in turn at; None where nobody asks in turn, as the policy itself may not.
+    """
     replay = Replay.of(policy, log)
-    tried = replay.at_once(policy.cardinality, policy.tried.prices)
-    if policy.turns is None:
+    tried = replay.at_once(policy.cardinality, prices)
+    if policy.turns is None or turns is None:
         return tried, None
-    prices = policy.turns.tried.prices
-    done = replay.taken(policy.turns.asking, prices, replay.anew(0))
-    return tried, replay.outcomes(prices, *done, in_turn=True, fresh=True)
+    rates = turns.tried.prices
+    taken = replay.taken(policy.turns.asking, rates, replay.anew(0))
+    return tried, replay.outcomes(rates, *taken, in_turn=True, fresh=True)

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 
 from askwho._parts import at_work
 from askwho._types import Order
-from askwho.core import each_fold, in_order, judged
+from askwho.core import each_fold, in_order
 from askwho.fitting._surrogate import SurrogateCardinality
 from askwho.policy import Cardinality, Curve, Outcomes, grouped
 from askwho.replay import Replay, at_size, corrected, pooled_ratio
@@ -72,10 +72,7 @@ def learn_cardinality(
     sizes = np.empty((len(prices), n), dtype=np.intp)
     expected = np.empty((len(prices), n))
     every = np.empty((len(orders[::_TAUGHT]), n, errors[0].shape[1]))
-    by = judged(fold)
     for rows, held in each_fold(fold):
-        if not np.isin(held[:1], by).any():
-            continue
         part = learn(rows)
         sizes[:, held] = part.sizes_at(
             seen.X[held], seen.expected[held], [o[held] for o in orders], seen.fees[held], prices.tolist()
@@ -86,14 +83,11 @@ def learn_cardinality(
                 expected[p, held] = at_size(curve, sizes[p, held])
                 if p % _TAUGHT == 0:
                     every[p // _TAUGHT, held] = curve
-    learned = learn(np.arange(n))
-    if len(by) < n:
-        # What has no past is learned from, and nothing else.
-        real, orders, errors = real.rows(by), [order[by] for order in orders], [each[by] for each in errors]
-        sizes, expected, every = sizes[:, by], expected[:, by], every[:, by]
     got, paid = real.came(orders, sizes, errors if real.chances is None else None)
     if real.chances is not None:
         got = corrected(expected, got, real.weights(orders, sizes), grouped(real.log.groups))
+    learned = learn(np.arange(n))
+    if real.chances is not None:
         learned = replace(learned, curve=replace(learned.curve, scale=_scale(real, orders[::_TAUGHT], every)))
     return at_work(learned), real.outcomes(prices, got, paid, sizes)
 

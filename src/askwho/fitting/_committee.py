@@ -57,9 +57,7 @@ def learn_beliefs(
     )
 
 
-def choose_committee(
-    replay: Replay, fold: Int[np.ndarray, " n"], *, committee: str | Combine, width: int
-) -> tuple[Replay, dict[str, float]]:
+def choose_committee(replay: Replay, *, committee: str | Combine, width: int) -> tuple[Replay, dict[str, float]]:
     """Return the rows with the rule that has the least area, and the area of each that was tried.
 
     The posterior is kept unless another is better by more than one standard error (Breiman et al. 1984): it knows its
@@ -70,17 +68,16 @@ def choose_committee(
         return replace(replay, combiner=replace(replay.combiner, rule=None)), {}
     if callable(committee):
         chosen = replace(replay, combiner=replace(replay.combiner, rule=committee))
-        return chosen, {str(chosen.combiner.name): chosen.judged(fold).area(width)}
+        return chosen, {str(chosen.combiner.name): chosen.area(width)}
     names = COMMITTEES[log.task] + (() if replay.seen.judged.scores is None else (_OF_SCORES[log.task],))
     names += () if replay.case is None else (POSTERIOR,)
     if committee != "auto":
         names = (committee,)
-    by = replay.judged(fold)
-    trials = {name: by.area(width, name) for name in names}
+    trials = {name: replay.area(width, name) for name in names}
     best = min(trials, key=lambda name: trials[name])
     if POSTERIOR in names and best != POSTERIOR:
-        order = by.order(0.0, width)
-        change = by.errors(order, POSTERIOR) - by.errors(order, best)
+        order = replay.order(0.0, width)
+        change = replay.errors(order, POSTERIOR) - replay.errors(order, best)
         scored = ~np.isnan(change)
         rows = scored.any(axis=1)
         if rows.any():
@@ -90,7 +87,7 @@ def choose_committee(
     return replace(replay, combiner=replace(replay.combiner, rule=best)), trials
 
 
-def choose_overlap(replay: Replay, fold: Int[np.ndarray, " n"], *, width: int) -> Replay:
+def choose_overlap(replay: Replay, *, width: int) -> Replay:
     """Let those who repeat each other stand further apart in the ranking, where validation is the better for it."""
     judged = replay.seen.judged
     if judged.scores is not None or replay.combiner.rule is None or width < 3:
@@ -102,6 +99,6 @@ def choose_overlap(replay: Replay, fold: Int[np.ndarray, " n"], *, width: int) -
         )
         for share in SHARES
     }
-    areas = {share: each.judged(fold).area(width) for share, each in tried.items()}
+    areas = {share: each.area(width) for share, each in tried.items()}
     best = min(SHARES, key=lambda share: areas[share])
     return tried[best if areas[best] <= _WORTH_IT * areas[0.0] else 0.0]

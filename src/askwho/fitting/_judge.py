@@ -8,8 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from askwho._parts import at_work
-from askwho._types import Task
-from askwho.core import each_fold, in_time
+from askwho.core import each_fold
 from askwho.data import Log
 from askwho.learners import Scorer, candidates, cross_fit, fitted, learner_name, suited, surrogate_settings
 from askwho.policy import Calibration, Chances, Combiner, Coverage, Fees, Judge, Judgement, Seen, Shrinkage
@@ -29,6 +28,7 @@ def learn_judge(
     X: Float[np.ndarray, "n d"],
     fold: Int[np.ndarray, " n"],
     *,
+    later: Int[np.ndarray, " n"] | None = None,
     learner: Any,  # noqa: ANN401 - a name, settings of a surrogate, or the user's own
     width: int,
     n_classes: int,
@@ -42,6 +42,8 @@ def learn_judge(
         log: of the whole panel.
         X: shape (n, d).
         fold: shape (n,).
+        later: shape (n,), folds in time, −1 where nothing was before: learners are compared by the others, each
+            predicted from what was before it; None to compare them by `fold`.
         learner: as in `fit`.
         width: the largest committee.
         n_classes: how many different answers occur.
@@ -58,7 +60,7 @@ def learn_judge(
         return Seen(X, judged, foreseen)
 
     def replay(judged: Judgement) -> Replay:
-        return Replay(log, seen(judged), combiner, chances=chances).judged(fold)
+        return Replay(log, seen(judged), combiner, chances=chances)
 
     def area(judged: Judgement, width: int) -> float:
         return replay(judged).area(width)
@@ -83,12 +85,7 @@ def learn_judge(
             scores[held] = policy(rows).scores(X[held])[0]
             say(f"policy {surrogate.name}: fold {number + 1} of {len(np.unique(fold))}")
         calibration = Calibration.fit(-scores, log.errors, in_errors=False)
-        expected = calibration.apply(-scores)
-        if in_time(fold):
-            for rows, held in each_fold(fold):
-                past = Calibration.fit(-scores[rows], log.errors[rows], in_errors=False)
-                expected[held] = past.apply(-scores[held])
-        judged = Judgement(expected, weights, scores)
+        judged = Judgement(calibration.apply(-scores), weights, scores)
         trials = {surrogate.name: area(judged, width)}
         judge = Judge(surrogate.name, at_work(policy(np.arange(len(X)))), calibration, weights, fees)
         return judge, seen(judged), trials, width
@@ -96,22 +93,24 @@ def learn_judge(
     best: tuple[float, str, Judgement, Calibration, Shrinkage | None, Any] | None = None
     weights_asked = None if chances is None else chances.cells
     trials: dict[str, float] = {}
-    for candidate in candidates(learner):
+    every = candidates(learner)
+    for candidate in every:
         name = learner_name(candidate)
         make = suited(candidate, X, log.errors, fold, random_state=random_state)
         raw = cross_fit(make, X, log.errors, fold, random_state=random_state)
-        calibration, shrinkage, calibrated, shrunk = _borne_out(raw, log.errors, weights_asked, log.task)
-        if in_time(fold):
-            # What the future bore out is not known before it.
-            for rows, held in each_fold(fold):
-                asked = None if weights_asked is None else weights_asked[rows]
-                first, second, _, _ = _borne_out(raw[rows], log.errors[rows], asked, log.task)
-                calibrated[held] = first.apply(raw[held])
-                shrunk[held] = second.apply(calibrated[held])
-        judged, whole = Judgement(shrunk, weights), Judgement(calibrated, weights)
+        calibration = Calibration.fit(raw, log.errors)
+        calibrated = calibration.apply(raw)
+        shrinkage = Shrinkage.fit(calibrated, log.errors, weights_asked, squared=log.task == "regression")
+        judged, whole = Judgement(shrinkage.apply(calibrated), weights), Judgement(calibrated, weights)
         trials[name], unshrunk = area(judged, width), area(whole, width)
         if unshrunk < _WORTH_IT * trials[name] and _clearly_better(replay(whole), replay(judged), width):
             shrinkage, judged, trials[name] = None, whole, unshrunk
+        if later is not None and len(every) > 1:
+            by = np.flatnonzero(later >= 0)
+            ahead = calibration.apply(cross_fit(make, X, log.errors, later, random_state=random_state)[by])
+            ahead = Judgement(ahead if shrinkage is None else shrinkage.apply(ahead), weights)
+            rows = replay(judged).rows(by)
+            trials[name] = replace(rows, seen=replace(rows.seen, judged=ahead)).area(width)
         say(f"learner {name}: area {trials[name]:.4f}")
         if best is None or trials[name] < best[0]:
             best = (trials[name], name, judged, calibration, shrinkage, make)
@@ -120,23 +119,6 @@ def learn_judge(
     learned = at_work(fitted(make, X, log.errors, random_state=random_state))
     judge = Judge(name, learned, calibration, weights, fees, coverage, shrinkage=shrinkage)
     return judge, seen(replace(judged, covered=covered)), trials, width
-
-
-def _borne_out(
-    raw: Float[np.ndarray, "n a"], errors: Float[np.ndarray, "n a"], asked: Float[np.ndarray, "n a"] | None, task: Task
-) -> tuple[Calibration, Shrinkage, Float[np.ndarray, "n a"], Float[np.ndarray, "n a"]]:
-    """Return what errors bear out of raw expectations, as two maps, and the expectations after each.
-
-    Args:
-        raw: shape (n, |A|), out of fold.
-        errors: shape (n, |A|), NaN where an entity was not asked.
-        asked: shape (n, |A|), what each cell weighs; alike, unless said.
-        task: what the truth is.
-    """
-    calibration = Calibration.fit(raw, errors)
-    calibrated = calibration.apply(raw)
-    shrinkage = Shrinkage.fit(calibrated, errors, asked, squared=task == "regression")
-    return calibration, shrinkage, calibrated, shrinkage.apply(calibrated)
 
 
 def _clearly_better(one: Replay, other: Replay, width: int) -> bool:

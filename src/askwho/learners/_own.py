@@ -10,7 +10,7 @@ from jaxtyping import Float, Int, Shaped
 from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Task
-from askwho.core import each_fold, judged
+from askwho.core import each_fold
 from askwho.learners._base_models import base_model_state
 from askwho.learners._grow import grow
 from askwho.learners._words import Words, words_of
@@ -107,7 +107,7 @@ def own_base(
     if texts is not None and task == "classification" and len(np.unique(truth)) <= _MOST_TEXT_CLASSES:
         words = words_of(texts)
     trials: dict[str, tuple[np.ndarray, np.ndarray, Any, np.ndarray | None]] = {}
-    classes, by = np.unique(truth), judged(fold)
+    classes = np.unique(truth)
     for name, inputs in _inputs(task, X, words).items():
         answers = np.empty_like(truth)
         shares = None if task == "regression" else np.zeros((len(truth), len(classes)))
@@ -116,10 +116,10 @@ def own_base(
             answers[held] = model.predict(inputs[held])
             if shares is not None:
                 shares[np.ix_(held, np.searchsorted(classes, model.classes_))] = model.predict_proba(inputs[held])
-        trials[name] = (answers, _losses(answers, truth, task)[by], inputs, shares)
+        trials[name] = (answers, _losses(answers, truth, task), inputs, shares)
     best = min(trials, key=lambda name: trials[name][1].mean())
     answers, losses, inputs, shares = trials[best]
-    constant = _losses(_constant(truth, fold, task), truth, task)[by]
+    constant = _losses(_constant(truth, fold, task), truth, task)
     gain = constant - losses
     if gain.mean() <= max(2 * gain.std() / np.sqrt(len(gain)), _LEAST_GAIN * constant.mean()):
         return None

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._types import FloatTable, Order
-from askwho.core import Answers, Cell, in_order, in_time, judged
+from askwho.core import Answers, Cell, in_order
 from askwho.data import Log
 from askwho.exceptions import InvalidInputError
 from askwho.metrics import Frontier, area, best_of_k, prefix_errors, stated_budgets
@@ -115,10 +115,6 @@ class Replay:
         case = None if self.case is None else self.case.rows(chosen)
         chances = None if self.chances is None else self.chances.rows(chosen)
         return Replay(self.log.rows(chosen), self.seen.rows(chosen), self.combiner, case, chances)
-
-    def judged(self, fold: Int[np.ndarray, " n"]) -> "Replay":
-        """Return the rows by which something is chosen: in time those with a past, else all."""
-        return self.rows(judged(fold)) if in_time(fold) else self
 
     def anew(self, random_state: int) -> "list[Replay]":
         """Return the rows with answers imagined anew, a few times over; nothing where there are no holes."""
