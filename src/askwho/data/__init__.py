@@ -9,7 +9,7 @@ from askwho.data._encoding import EncoderLike, TextEncoding, TextFunction
 from askwho.data._ids import id_texts
 from askwho.data._log import Log, read_log, read_logs
 from askwho.data._problem import Description, Problem
-from askwho.data._sampling import Sampling
+from askwho.data._sampling import Sampling, moment
 from askwho.data._sentences import SentenceEncoder
 from askwho.data._tables import Table, lists, read_batches, read_table, table_of
 from askwho.data._text import TextEncoder, fingerprints
@@ -35,6 +35,7 @@ __all__ = [
     "fingerprints",
     "id_texts",
     "lists",
+    "moment",
     "named",
     "read_batches",
     "read_log",

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from askwho.data import Log
 from askwho.exceptions import InvalidInputError
 from askwho.policy import InTurn, Outcomes, Policy
-from askwho.replay import Replay
+from askwho.replay import Replay, later, none_later
 
 
 def calibrate(policy: Policy, log: Log) -> Policy:
@@ -16,6 +16,8 @@ def calibrate(policy: Policy, log: Log) -> Policy:
 
     The rows that `fit` leaves are of policies that each left a fold out; these are of this very policy, and nothing of
     it was learned from them: so `confidence` can be promised by them, and no longer by rows that `fit` kept.
+
+    Where both say when their rows were, only those count that came after all that the policy comes from.
 
     Args:
         policy: fitted, or loaded.
@@ -25,10 +27,24 @@ def calibrate(policy: Policy, log: Log) -> Policy:
         raise InvalidInputError(
             "`log` must tell what everybody charges, as the policy's own did, got no fees: budgets would be of nothing."
         )
+    rows = later(policy, log)
+    if len(log) and not len(rows):
+        raise none_later(policy, len(log))
+    log = log if len(rows) == len(log) else log.rows(rows)
     tried, turns = done(policy, log, policy.tried.prices, policy.turns)
+    if policy.facts.until is not None:
+        policy = until(policy, log)
     if policy.turns is None or turns is None:
         return replace(policy, tried=tried)
     return replace(policy, tried=tried, turns=InTurn(policy.turns.asking, turns))
+
+
+def until(policy: Policy, log: Log) -> Policy:
+    """Return the same policy, which comes from these rows, too, and says so where they say when they were."""
+    time = log.sampling.time
+    if time is None:
+        return policy
+    return replace(policy, facts=replace(policy.facts, until=float(time.max()), dated=log.sampling.dated))
 
 
 def promised(policy: Policy, log: Log) -> Policy:

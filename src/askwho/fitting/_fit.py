@@ -13,7 +13,7 @@ from askwho.core import Answers, Cell, Entity, Panel, folds, last_moments
 from askwho.data import EncoderLike, FeatureEncoder, Log
 from askwho.exceptions import InvalidInputError
 from askwho.fitting._asking import FEWEST_WHOLE, learn_turns
-from askwho.fitting._calibrate import promised
+from askwho.fitting._calibrate import promised, until
 from askwho.fitting._cardinality import learn_cardinality
 from askwho.fitting._committee import choose_committee, choose_overlap, learn_beliefs
 from askwho.fitting._in_time import judged_by_the_future, later_folds
@@ -47,6 +47,9 @@ def fit(
 ) -> Policy:
     """Return the policy that a log teaches.
 
+    Where the log says when its rows were (`Columns.time`), targets are met by folds in time: each is decided by a
+    policy of the same kind that was taught by what came before it.
+
     Args:
         log: read by `read_log`.
         base: `"auto"` to train a base of our own where the log names none and it is worth having, or `"none"`.
@@ -61,7 +64,8 @@ def fit(
         cv: how many folds to cross-fit in; fewer where there are fewer than four rows for each.
         max_k: the largest committee.
         promise: the share of the log's groups that is kept for promises: nothing is learned from them, and a target
-            with `confidence` is shown on them alone. What it costs is what those rows would have taught.
+            with `confidence` is shown on them alone. What it costs is what those rows would have taught. Those that
+            came last, where the log says when its rows were.
         random_state: the seed of everything.
         progress: called with a line of text as the fit goes on.
     """
@@ -72,7 +76,7 @@ def fit(
     settings = checked_cardinality(cardinality)
     check_learner(learner)
     seed = check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
-    log, kept = _kept_apart(log, check.finite_number(promise, "promise", minimum=0.0), seed)
+    whole, (log, kept) = log, _kept_apart(log, check.finite_number(promise, "promise", minimum=0.0), seed)
     count = fold_count(cv, len(log), log.groups)
     later = later_folds(log, count, least=FEWEST, random_state=seed)
     given = _Settings(base, learner, committee, settings, encoder, cv, max_k, seed)
@@ -81,7 +85,7 @@ def fit(
         say("judging by what came later")
         settled = given.as_in(policy)
         policy = judged_by_the_future(policy, log, later, lambda past: _learned(past, settled, None, _nobody))
-    return policy if kept is None else promised(policy, kept)
+    return until(policy if kept is None else promised(policy, kept), whole)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from askwho.data import Log
 from askwho.evaluation import Resamples, evaluate, figures_of
 from askwho.exceptions import InvalidInputError
 from askwho.policy import Policy, Target
+from askwho.replay import checked_scores, later, none_later
 from askwho.report import _figures, _findings, _sections, _store
 from askwho.report._cards import changed
 from askwho.report._changes import changes_of
@@ -73,6 +74,12 @@ def write_report(
     place = _store.checked(out)
     if by is not None and len(by[1]) != len(log):
         raise InvalidInputError(f"`by` must have a value for each of the {len(log)} queries, got {len(by[1])}.")
+    rows, all_rows = later(policy, log), len(log)
+    if all_rows and not len(rows):
+        raise none_later(policy, all_rows)
+    if len(rows) < all_rows:
+        log, by = log.rows(rows), None if by is None else (by[0], by[1][rows])
+        scores = None if scores is None else checked_scores(scores, policy, all_rows)[rows]
     result = evaluate(policy, log, scores=scores, draws=draws, random_state=random_state)
     best = result["baselines"]["best_single"]["name"]
     setting = target or default_target(policy, best)
@@ -90,7 +97,8 @@ def write_report(
     drawn = draw(made.drawings())
     files = {f"{one.drawing.name}.{kind}": data for one in drawn for kind, data in (("png", one.png), ("svg", one.svg))}
     ranked = {} if scores is None else {"ranking": "by scores that were given, in the place of the policy's own"}
-    origin = _origin(policy, log, random_state, draws, ranked | dict(facts or {}))
+    left = {} if len(log) == all_rows else {"left out": policy.facts.left_out(all_rows - len(log))}
+    origin = _origin(policy, log, random_state, draws, left | ranked | dict(facts or {}))
 
     def text(addresses: Mapping[str, str]) -> str:
         figures = Figures(drawn, addresses)
