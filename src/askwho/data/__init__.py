@@ -4,6 +4,7 @@ from askwho.core import Nulls
 from askwho.data._charged import Charged
 from askwho.data._check import describe
 from askwho.data._columns import Columns, Resolved, named, resolve
+from askwho.data._drift import Moved, OverTime
 from askwho.data._encoder import FeatureEncoder
 from askwho.data._encoding import EncoderLike, TextEncoding, TextFunction
 from askwho.data._ids import id_texts
@@ -22,7 +23,9 @@ __all__ = [
     "EncoderLike",
     "FeatureEncoder",
     "Log",
+    "Moved",
     "Nulls",
+    "OverTime",
     "Problem",
     "Resolved",
     "Sampling",

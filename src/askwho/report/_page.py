@@ -18,6 +18,7 @@ _CONTENTS = {
     "asked": "Who is asked",
     "difficulty": "How many",
     "calibration": "Calibration",
+    "over-time": "Over time",
     "changed": "Changed outcomes",
     "provenance": "Provenance",
 }
@@ -78,7 +79,9 @@ def page(*, title: str, header: Html, sections: Sequence[Html], footer: Html, sh
         element("title", plain(title, 120)),
         Html(f"<style>{css}</style>"),
     )
-    links = [element("li", element("a", words, href=f"#{ident}")) for ident, words in _CONTENTS.items()]
+    # A log that does not say when its rows were has no section over time.
+    there = {ident: words for ident, words in _CONTENTS.items() if ident != "over-time" or _has(sections, ident)}
+    links = [element("li", element("a", words, href=f"#{ident}")) for ident, words in there.items()]
     contents = element("nav", element("ul", *links), aria_label="Contents")
     body = element(
         "body",
@@ -87,3 +90,7 @@ def page(*, title: str, header: Html, sections: Sequence[Html], footer: Html, sh
         element("footer", footer),
     )
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _has(sections: Sequence[Html], ident: str) -> bool:
+    return any(f' id="{ident}"' in section for section in sections)

@@ -23,6 +23,7 @@ from askwho.report._drawing import Drawing, draw
 from askwho.report._findings import Bin, Decided, Grouping, reliability
 from askwho.report._frontier import frontier
 from askwho.report._html import Html, element, joined, plain, quoted
+from askwho.report._over_time import Blocks, over_time, over_time_section
 from askwho.report._page import Figures, page
 from askwho.report._words import Headline, error_name, error_of, headline_of, number, with_bounds
 
@@ -97,7 +98,7 @@ def write_report(
     drawn = draw(made.drawings())
     files = {f"{one.drawing.name}.{kind}": data for one in drawn for kind, data in (("png", one.png), ("svg", one.svg))}
     ranked = {} if scores is None else {"ranking": "by scores that were given, in the place of the policy's own"}
-    left = {} if len(log) == all_rows else {"left out": policy.facts.left_out(all_rows - len(log))}
+    left = {} if len(log) == all_rows else {"earlier rows": policy.facts.left_out(all_rows - len(log))}
     origin = _origin(policy, log, random_state, draws, left | ranked | dict(facts or {}))
 
     def text(addresses: Mapping[str, str]) -> str:
@@ -159,6 +160,11 @@ class _Parts:
         """What the setting that is shown gets and pays, with intervals."""
         return figures_of(*self.resamples.tally([self.decided.point]))
 
+    @cached_property
+    def blocks(self) -> Blocks | None:
+        """What was got and paid over time; None where the log does not say when its rows were."""
+        return Blocks.of(self.decided, self.resamples)
+
     def drawings(self) -> list[Drawing]:
         """Return what there is to draw."""
         decided, drawn, k = self.decided, self.resamples, self.decided.decisions.k
@@ -168,6 +174,7 @@ class _Parts:
             *([] if self.grouping is None else [_figures.groups(decided, self.grouping)]),
             *([] if (k == k[0]).all() else [_figures.difficulty(decided, self.parts)]),
             *([_figures.calibration(self.committees, self.whose, self.entities, drawn.task)] if self.entities else []),
+            *([] if self.blocks is None else [over_time(self.blocks, decided, self.best)]),
         ]
 
     def sections(self, figure: Figures) -> list[Html]:
@@ -178,6 +185,7 @@ class _Parts:
             _sections.asked(decided, self.grouping, self.best, self.setting, drawn, figure),
             _sections.difficulty(decided, self.parts, drawn, figure),
             _sections.calibration(self.committees, self.whose, self.entities, drawn.task, figure),
+            *([] if self.blocks is None else [over_time_section(self.blocks, decided, self.best, figure)]),
             changed(changes_of(decided), decided),
         ]
 
