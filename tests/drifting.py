@@ -23,7 +23,9 @@ def drifting(n=400, seed=0, later=0):
     table = {"x_0": rng.uniform(-1, 1, n + later), "x_1": rng.normal(size=n + later) + 1.5 * (step >= n // 2)}
     table |= {"truth": truth, "when": step.astype(np.float64)}
     other = np.where(truth == "a", "b", "a")
-    return table | {f"answer_{k}": np.where(rng.random(n + later) < chance, truth, other) for k, chance in right.items()}
+    return table | {
+        f"answer_{k}": np.where(rng.random(n + later) < chance, truth, other) for k, chance in right.items()
+    }
 
 
 def rows(table, chosen):

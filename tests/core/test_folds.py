@@ -1,5 +1,7 @@
 """Folds in time: what was before is learned from, what was after is not, and groups stay whole."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -31,7 +33,7 @@ def test_nothing_is_learned_from_what_came_later(seed, n, moments, size, count, 
     # In order of time: no group of an earlier fold ends after one of a later fold.
     place = np.array([fold[group == g][0] for g in range(len(last))])
     ends = [(last[place == b].min(), last[place == b].max()) for b in range(-1, fold.max() + 1)]
-    assert all(before[1] <= after[0] for before, after in zip(ends, ends[1:], strict=False))
+    assert all(before[1] <= after[0] for before, after in itertools.pairwise(ends))
     predicted = np.zeros(n, dtype=int)
     for past, now in each_fold(fold):
         predicted[now] += 1
@@ -69,7 +71,9 @@ def test_time_that_tells_nothing_is_refused():
     with pytest.raises(InvalidInputError, match="`time` must tell one moment from another, got the same in every row"):
         folds_in_time(np.ones(20), np.arange(20), 3)
     time = np.repeat([0.0, 1.0], 10)
-    with pytest.raises(InvalidInputError, match="got the same last moment of all 10: leave it out, or name finer groups"):
+    with pytest.raises(
+        InvalidInputError, match="got the same last moment of all 10: leave it out, or name finer groups"
+    ):
         folds_in_time(time, np.tile(np.arange(10), 2), 3)
 
 

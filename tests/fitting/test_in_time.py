@@ -129,7 +129,9 @@ def test_a_policy_is_evaluated_by_later_rows_alone(policy, table, tmp_path):
     # In batches, one of which has no later row.
     batches = [read_log(rows(table, slice(start, start + 100)), COLUMNS) for start in range(0, 400, 100)]
     assert evaluate(ours, iter(batches), draws=2)["left_out"] == 240
-    with pytest.raises(InvalidInputError, match="`log` must hold rows after 239, .* got 100 rows and none of them later"):
+    with pytest.raises(
+        InvalidInputError, match=r"`log` must hold rows after 239, .* got 100 rows and none of them later"
+    ):
         evaluate(ours, batches[0])
 
 

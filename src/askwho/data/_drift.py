@@ -99,18 +99,17 @@ class OverTime:
             one, move = features[0], "moves" if len(features) == 1 else "move"
             yield Problem(
                 "warning",
-                f"{listed(repr(each.name) for each in features)} {move} over time, most {one.name!r} "
-                f"({one.before} in the earlier half, {one.after} in the later): what earlier queries teach may not "
-                "hold of later ones. Fit on the latest rows, and again as new ones come",
+                f"{listed(repr(each.name) for each in features)} {move} over time {_most(features, repr(one.name))}: "
+                "what earlier queries teach may not hold of later ones. Fit on the latest rows, and again as new ones "
+                "come",
                 one.name if len(features) == 1 else None,
             )
         if entities:
-            one = entities[0]
             yield Problem(
                 "warning",
-                f"the errors of {listed(each.name for each in entities)} move over time, most those of {one.name} "
-                f"({one.before} in the earlier half, {one.after} in the later): is it another version? Give that a "
-                "name of its own, or fit on the latest rows",
+                f"the errors of {listed(each.name for each in entities)} move over time "
+                f"{_most(entities, entities[0].name)}: is it another version? Give that a name of its own, or fit on "
+                "the latest rows",
             )
 
     def _drifted(
@@ -197,3 +196,9 @@ def _said(values: np.ndarray, numbers: np.ndarray | None, late: np.ndarray) -> t
 
 def _largest(found: list[Moved | None]) -> list[Moved]:
     return sorted((each for each in found if each is not None), key=lambda each: -each.size)
+
+
+def _most(found: list[Moved], name: str) -> str:
+    """From what to what the one moved that moved most; which one, where there are others."""
+    which = "" if len(found) == 1 else f"most {name}: "
+    return f"({which}{found[0].before} in the earlier half, {found[0].after} in the later)"
