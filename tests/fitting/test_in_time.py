@@ -135,6 +135,11 @@ def test_a_policy_is_evaluated_by_later_rows_alone(policy, table, tmp_path):
         evaluate(ours, batches[0])
 
 
+def test_the_end_of_time_may_be_zero(table):
+    ours = fit(read_log(rows(table, slice(40)) | {"when": -np.arange(40.0)}, COLUMNS), **CHEAP)
+    assert ours.facts.last == "0"
+
+
 def test_a_policy_is_calibrated_by_later_rows_alone(policy, table):
     ours = calibrate(policy, read_log(rows(table, slice(200, 320)), COLUMNS))
     assert ours.tried.fees.shape[1] == 80

@@ -65,6 +65,13 @@ def test_there_is_none_where_nobody_said_when(made, tmp_path):
     assert 'id="over-time"' in text_of(policy, log.rows(np.arange(700, 800)), tmp_path / "more.html")
 
 
+def test_a_log_of_which_nothing_is_told_has_a_page_all_the_same(made, tmp_path):
+    policy, log = made
+    text = text_of(policy, log.rows(np.arange(790, 800)), tmp_path / "report.html")
+    assert "settings are not told" in text
+    assert 'id="over-time"' not in text
+
+
 def test_blocks_are_what_their_rows_say(made):
     policy, log = made
     log = log.rows(np.arange(200, 800))

@@ -63,7 +63,7 @@ def moment(time: float, *, dated: bool) -> str:
     ('2026-01-01', '2026-01-01T12:00:00.500000', '12.5')
     """
     if not dated:
-        return f"{time:.10g}"
+        return f"{time + 0.0:.10g}"
     day, _, hour = str(np.datetime64(round(time * 1e6), "us")).partition("T")
     hour = hour.removesuffix(".000000")
     return day if hour == "00:00:00" else f"{day}T{hour}"
