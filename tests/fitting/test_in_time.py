@@ -38,8 +38,8 @@ def policy(table):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_folds_in_time_come_closer_to_what_the_future_brings(seed):
-    table = drifting(300, seed, later=600)
-    past, future = rows(table, slice(300)), rows(table, slice(300, None))
+    table = drifting(240, seed, later=500)
+    past, future = rows(table, slice(240)), rows(table, slice(240, None))
 
     def broken(columns):
         """By how much the errors to come exceed those that were expected, over the prices."""
@@ -167,9 +167,8 @@ def test_any_way_to_write_a_moment_will_do(table):
     }
     logs = {how: read_log(past | {"when": way}, COLUMNS) for how, way in ways.items()}
     assert len({log.sampling.time.tobytes() for how, log in logs.items() if how != "numbers"}) == 1
-    ours = {how: fit(logs[how], **CHEAP) for how in ("zones", "numbers")}
-    assert [each.facts.last for each in ours.values()] == ["2026-08-21", "232"]
-    np.testing.assert_array_equal(ours["zones"].tried.errors, ours["numbers"].tried.errors)
+    assert fit(logs["zones"], **CHEAP | {"cv": 2}).facts.last == "2026-08-21"
+    np.testing.assert_array_equal(np.argsort(logs["zones"].sampling.time), np.argsort(logs["numbers"].sampling.time))
 
 
 LATER = {
@@ -177,7 +176,6 @@ LATER = {
     "eight rows": (lambda _: synthetic.classification(8), synthetic.COLUMNS, 8),
     "numbers": (synthetic.regression, synthetic.COLUMNS, 27),
     "grades": (synthetic.grades, synthetic.GRADED, 27),
-    "holes": (lambda n: synthetic.classification(n, missing=0.3), synthetic.COLUMNS, 27),
     "own base": (synthetic.known, synthetic.COLUMNS, 27),
 }
 
@@ -192,12 +190,13 @@ def test_every_kind_of_log_is_learned_in_time(kind):
     assert np.isfinite(ours.tried.fees).all()
 
 
-def test_somebody_who_came_at_half_time_is_learned_of(table):
-    past = rows(table, slice(0, 240, 3))
-    said = past["answer_turns"].astype(object)
-    said[:40] = None
-    ours = fit(read_log(past | {"answer_turns": said}, COLUMNS), **CHEAP)
-    assert ours.tried.fees.shape[1] == 60
+def test_somebody_who_came_at_half_time_is_learned_of_and_so_are_holes(table):
+    past = rows(table, slice(0, 240, 4))
+    said, others = past["answer_turns"].astype(object), past["answer_steady"].astype(object)
+    said[:30] = others[np.random.default_rng(0).random(60) < 0.3] = None
+    ours = fit(read_log(past | {"answer_turns": said, "answer_steady": others}, COLUMNS), **CHEAP | {"cv": 2})
+    assert ours.tried.fees.shape[1] == 40
+    assert ours.tried.estimated == ("errors",)
     assert np.isfinite(ours.facts.entity_errors).all()
 
 
