@@ -186,10 +186,13 @@ def calibrate(
     done = calibrate_policy(loaded, fresh)
     save(done, out_)
     validated = done.tried.validated(done.task)
+    rows = done.tried.fees.shape[1]
     if json_:
-        print_json({"rows": len(fresh), "validated": validated, "out": str(out_)})
+        print_json({"rows": rows, "left_out": len(fresh) - rows, "validated": validated, "out": str(out_)})
         return
     print_frontier("fresh rows", validated)
+    if len(fresh) > rows:
+        print_line(loaded.facts.left_out(len(fresh) - rows))
     print_line(f"policy in {out_}")
 
 
@@ -215,6 +218,8 @@ def evaluate(
         return
     head = result["headline"]
     print_line(f"{result['n']} rows, {result['task']}")
+    if result["left_out"]:
+        print_line(loaded.facts.left_out(result["left_out"]))
     rows = [
         [name, f"{row['error']:.4f}", f"{row['mean_fee']:g}"]
         for name, row in result["baselines"].items()

@@ -17,7 +17,7 @@ from askwho.core._costs import (
     worst_error,
     zero_one,
 )
-from askwho.core._folds import each_fold, folds
+from askwho.core._folds import each_fold, folds, folds_in_time, last_moments
 from askwho.core._panel import Entity, Panel
 from askwho.core._selection import Selection, fees_table, in_order, rank, select_adaptive, select_top_k
 
@@ -41,8 +41,10 @@ __all__ = [
     "family",
     "fees_table",
     "folds",
+    "folds_in_time",
     "in_order",
     "is_null",
+    "last_moments",
     "multi_task_errors",
     "null_states",
     "rank",

@@ -4,12 +4,13 @@ from askwho.core import Nulls
 from askwho.data._charged import Charged
 from askwho.data._check import describe
 from askwho.data._columns import Columns, Resolved, named, resolve
+from askwho.data._drift import Moved, OverTime
 from askwho.data._encoder import FeatureEncoder
 from askwho.data._encoding import EncoderLike, TextEncoding, TextFunction
 from askwho.data._ids import id_texts
 from askwho.data._log import Log, read_log, read_logs
 from askwho.data._problem import Description, Problem
-from askwho.data._sampling import Sampling
+from askwho.data._sampling import Sampling, moment
 from askwho.data._sentences import SentenceEncoder
 from askwho.data._tables import Table, lists, read_batches, read_table, table_of
 from askwho.data._text import TextEncoder, fingerprints
@@ -22,7 +23,9 @@ __all__ = [
     "EncoderLike",
     "FeatureEncoder",
     "Log",
+    "Moved",
     "Nulls",
+    "OverTime",
     "Problem",
     "Resolved",
     "Sampling",
@@ -35,6 +38,7 @@ __all__ = [
     "fingerprints",
     "id_texts",
     "lists",
+    "moment",
     "named",
     "read_batches",
     "read_log",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from askwho.data._columns import Columns, check_cells, resolve
+from askwho.data._drift import OverTime
 from askwho.data._holes import Together
 from askwho.data._leaks import oracles
 from askwho.data._log import Log, log_of, read_logs, whole_log
@@ -47,16 +48,16 @@ def describe(source: Any, columns: Columns) -> Description:  # noqa: ANN401 - as
     entities: list[dict[str, Any]] = []
     if not any(problem.severity == "error" for problem in problems):
         task = seen.task
-        together = Together()
+        together, moving = Together(), OverTime()
         try:
-            entities = _entities(_logs(source, replace(columns, task=task), seen.usual()), together)
+            entities = _entities(_logs(source, replace(columns, task=task), seen.usual()), together, moving)
         except InvalidInputError as error:
             problems.append(Problem("error", str(error)))
         else:
             summary["task"] = task
             if columns.truth is not None:
                 problems += oracles(entities, seen.rows, task=task, whole=seen.truths.whole, columns=names)
-            problems += [*seen.faults(), *together.problems(list(names))]
+            problems += [*seen.faults(), *together.problems(list(names)), *moving.problems()]
     return Description(seen.rows, summary, entities, problems)
 
 
@@ -77,8 +78,8 @@ def _logs(source: str | Path | Table, columns: Columns, usual: dict[str, float])
     return whole_log([log_of(source, columns)])
 
 
-def _entities(logs: Iterator[Log], together: Together) -> list[dict[str, Any]]:
-    """Everybody's fee, share of queries, and error; who was asked with whom is added to `together`."""
+def _entities(logs: Iterator[Log], together: Together, moving: OverTime) -> list[dict[str, Any]]:
+    """Everybody's fee, share of queries, and error; who was asked with whom, and when, is added to the others."""
     names: list[str] = []
     rows, regression = 0, False
     asked, losses, fees = np.zeros(0), np.zeros(0), np.zeros(0)
@@ -93,6 +94,7 @@ def _entities(logs: Iterator[Log], together: Together) -> list[dict[str, Any]]:
         losses += np.nansum(log.errors, axis=0)
         fees += log.fees.sum(axis=0)
         together.add(log.asked)
+        moving.add(log)
         # A constant fee is itself: its mean over many rows would be off in the last digits.
         constant = constant if log.panel.fees.tolist() == constant else None
     means = np.sqrt(losses / asked) if regression else losses / asked

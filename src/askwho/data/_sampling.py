@@ -23,11 +23,13 @@ class Sampling:
         time: shape (n,), when each row was, in whatever unit, as numbers that grow; None where no column says.
         propensity: shape (n,), the probability with which a row tells what it tells: that those were asked who were,
             and that the truth was looked up; None likewise.
+        dated: whether `time` is in seconds since 1970, of dates.
     """
 
     groups: Shaped[np.ndarray, " n"]
     time: Float[np.ndarray, " n"] | None = None
     propensity: Float[np.ndarray, " n"] | None = None
+    dated: bool = False
 
     @classmethod
     def of(cls, table: Table, columns: Columns, *, first: int = 0) -> "Sampling":
@@ -39,20 +41,36 @@ class Sampling:
             first: which row of the log the first of the table is.
         """
         n = len(next(iter(table.values())))
+        time, dated = (None, False) if columns.time is None else _times(table[columns.time], columns.time)
         return cls(
             table[columns.groups] if columns.groups else np.arange(first, first + n),
-            None if columns.time is None else _times(table[columns.time], columns.time),
+            time,
             None if columns.propensity is None else _probabilities(table[columns.propensity], columns.propensity),
+            dated,
         )
 
     def rows(self, index: Any) -> "Sampling":  # noqa: ANN401 - whatever picks rows of an array
         """Return the design of some of the rows."""
         time = None if self.time is None else self.time[index]
-        return Sampling(self.groups[index], time, None if self.propensity is None else self.propensity[index])
+        chances = None if self.propensity is None else self.propensity[index]
+        return Sampling(self.groups[index], time, chances, self.dated)
 
 
-def _times(values: np.ndarray, name: str) -> np.ndarray:
-    """When each row was, as numbers: dates become seconds, and texts must be dates as ISO 8601 writes them."""
+def moment(time: float, *, dated: bool) -> str:
+    """Return a moment as it is shown: a date as ISO 8601 writes it, as short as it can be, or a number.
+
+    >>> moment(1767225600.0, dated=True), moment(1767268800.5, dated=True), moment(12.5, dated=False)
+    ('2026-01-01', '2026-01-01T12:00:00.500000', '12.5')
+    """
+    if not dated:
+        return f"{time + 0.0:.10g}"
+    day, _, hour = str(np.datetime64(round(time * 1e6), "us")).partition("T")
+    hour = hour.removesuffix(".000000")
+    return day if hour == "00:00:00" else f"{day}T{hour}"
+
+
+def _times(values: np.ndarray, name: str) -> tuple[np.ndarray, bool]:
+    """When each row was, as numbers, and whether by dates: these become seconds; texts must be ISO 8601's."""
     if is_null(values).any():
         raise InvalidInputError(f"`time` must be known of every query, got an empty cell in {name!r}: fill it.")
     if values.dtype.kind in "OU" and any(not isinstance(each, int | float) for each in values.tolist()):
@@ -64,8 +82,8 @@ def _times(values: np.ndarray, name: str) -> np.ndarray:
                 f"`time` must hold numbers, dates, or texts such as 2026-01-31T12:00, got something else in {name!r}."
             ) from None
     if values.dtype.kind == "M":
-        return values.astype("datetime64[us]").astype(np.int64) / 1e6
-    return check.table(check.numeric(values, name)[:, None], name)[:, 0]
+        return values.astype("datetime64[us]").astype(np.int64) / 1e6, True
+    return check.table(check.numeric(values, name)[:, None], name)[:, 0], False
 
 
 def _instant(value: object) -> np.datetime64:

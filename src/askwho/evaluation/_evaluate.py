@@ -13,7 +13,7 @@ from askwho.evaluation._points import Resamples, Tally, error_interval, hulls, i
 from askwho.exceptions import InvalidInputError
 from askwho.metrics import Frontier
 from askwho.policy import Policy
-from askwho.replay import Replay, checked_scores
+from askwho.replay import Replay, checked_scores, later, none_later
 
 # What the frontier says beside the best single entity.
 _SAVED = (
@@ -39,6 +39,8 @@ def evaluate(
 ) -> dict[str, Any]:
     """Return everything known of the policy on a log, as plain numbers, each figure with a bootstrap interval.
 
+    Where both say when their rows were, only those count that came after all that the policy comes from.
+
     Args:
         policy: fitted on other rows.
         log: rows that the policy has not seen; whole, or in batches (`read_logs`) where it is larger than memory.
@@ -49,17 +51,24 @@ def evaluate(
         progress: called with the number of rows judged so far.
 
     Returns:
-        `task`, `n`, `entities`, `baselines`, `fixed_k`, `adaptive`, `sequential`, `headline`, `effective_rows`. `error`
-        is what a deployed committee gets (RMSE for regression), None where fewer than 30 effective rows stand behind
-        it; what needs the truth is named `needs_truth_*`.
+        `task`, `n`, `left_out` (rows that were not later), `entities`, `baselines`, `fixed_k`, `adaptive`,
+        `sequential`, `headline`, `effective_rows`. `error` is what a deployed committee gets (RMSE for regression),
+        None where fewer than 30 effective rows stand behind it; what needs the truth is named `needs_truth_*`.
     """
     check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     ranks = None if scores is None else checked_scores(scores, policy, len(log) if isinstance(log, Log) else None)
     found: dict[str, list[Tally]] = {}
-    n = 0
-    for number, batch in enumerate(_pieces(log) if isinstance(log, Log) else log):
+    n = read = 0
+    for number, whole in enumerate(_pieces(log) if isinstance(log, Log) else log):
+        rows = later(policy, whole)
+        start, read = read, read + len(whole)
+        if not len(rows):
+            continue
+        batch = whole if len(rows) == len(whole) else whole.rows(rows)
         resamples = Resamples.of(batch.groups, batch.task, draws=draws, random_state=random_state)
-        held = Replay.of(policy, batch, scores=None if ranks is None else ranks[n : n + len(batch)])
+        # Scores that are too few are refused as the first rows that lack them are judged.
+        given = None if ranks is None else ranks[start:read].take(rows[rows + start < len(ranks)], axis=0)
+        held = Replay.of(policy, batch, scores=given)
         every = settings.every_point(policy, held, random_state=number, in_turn=ranks is None)
         for name, points in every.items():
             tallies = resamples.tally(points) if points else []
@@ -67,11 +76,13 @@ def evaluate(
         n += len(batch)
         if progress is not None:
             progress(n)
-    if not n:
+    if not read:
         raise InvalidInputError("`log` must not be empty: there is no row in it.")
+    if not n:
+        raise none_later(policy, read)
     if ranks is not None:
-        check.same_shape(ranks, "scores", (n, len(policy.panel)), "one row for each query of the log")
-    return _figures(policy, found, n)
+        check.same_shape(ranks, "scores", (read, len(policy.panel)), "one row for each query of the log")
+    return _figures(policy, found, n, read - n)
 
 
 def _pieces(log: Log) -> Iterator[Log]:
@@ -79,7 +90,7 @@ def _pieces(log: Log) -> Iterator[Log]:
         yield log if len(log) <= _ROWS else log.rows(np.arange(start, min(start + _ROWS, len(log))))
 
 
-def _figures(policy: Policy, found: dict[str, list[Tally]], n: int) -> dict[str, Any]:
+def _figures(policy: Policy, found: dict[str, list[Tally]], n: int, left_out: int) -> dict[str, Any]:
     names, fees, errors = policy.panel.names, policy.judge.fees.usual, np.array(policy.facts.entity_errors)
     outside = np.flatnonzero(~policy.panel.own)
     best = int(outside[errors[outside].argmin()])
@@ -89,6 +100,7 @@ def _figures(policy: Policy, found: dict[str, list[Tally]], n: int) -> dict[str,
     return {
         "task": singles[0].task,
         "n": n,
+        "left_out": left_out,
         "entities": [{"name": name, "fee": float(fees[j]), **_error_of(singles[j])} for j, name in enumerate(names)],
         "baselines": {
             "best_single": {"name": names[best], **figures_of(singles[best])},

@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
+import numpy as np
+from jaxtyping import Int
+
 from askwho.data import Log
 from askwho.exceptions import InvalidInputError
-from askwho.policy import InTurn, Outcomes, Policy
-from askwho.replay import Replay, alike
+from askwho.policy import Fixed, InTurn, Outcomes, Policy
+from askwho.replay import Replay, alike, later, none_later
 
 
 def calibrate(policy: Policy, log: Log) -> Policy:
@@ -13,6 +16,8 @@ def calibrate(policy: Policy, log: Log) -> Policy:
 
     The rows that `fit` leaves are of policies that each left a fold out; these are of this very policy, and nothing of
     it was learned from them: so `confidence` can be promised by them, and no longer by rows that `fit` kept.
+
+    Where both say when their rows were, only those count that came after all that the policy comes from.
 
     Args:
         policy: fitted, or loaded.
@@ -22,10 +27,24 @@ def calibrate(policy: Policy, log: Log) -> Policy:
         raise InvalidInputError(
             "`log` must tell what everybody charges, as the policy's own did, got no fees: budgets would be of nothing."
         )
-    tried, turns = _done(policy, log)
+    rows = later(policy, log)
+    if len(log) and not len(rows):
+        raise none_later(policy, len(log))
+    log = log if len(rows) == len(log) else log.rows(rows)
+    tried, turns = done(policy, log, policy)
+    if policy.facts.until is not None:
+        policy = until(policy, log)
     if policy.turns is None or turns is None:
         return replace(policy, tried=tried)
     return replace(policy, tried=tried, turns=InTurn(policy.turns.asking, turns))
+
+
+def until(policy: Policy, log: Log) -> Policy:
+    """Return the same policy, which comes from these rows, too, and says so where they say when they were."""
+    time = log.sampling.time
+    if time is None:
+        return policy
+    return replace(policy, facts=replace(policy.facts, until=float(time.max()), dated=log.sampling.dated))
 
 
 def promised(policy: Policy, log: Log) -> Policy:
@@ -35,7 +54,7 @@ def promised(policy: Policy, log: Log) -> Policy:
         policy: fitted.
         log: rows that it has not seen, and that nothing was learned from.
     """
-    tried, turns = _done(policy, log)
+    tried, turns = done(policy, log, policy)
     # A promise is of the path of prices alone: the best of several committees would be promised by its luck.
     kept = replace(policy, tried=replace(policy.tried, kept=replace(tried, fixed=None)))
     if policy.turns is None or turns is None:
@@ -45,17 +64,33 @@ def promised(policy: Policy, log: Log) -> Policy:
     )
 
 
-def _done(policy: Policy, log: Log) -> tuple[Outcomes, Outcomes | None]:
-    """What a policy does on fresh rows, at once and in turn."""
+def done(policy: Policy, log: Log, like: Policy) -> tuple[Outcomes, Outcomes | None]:
+    """Return what a policy does on fresh rows, at once and in turn.
+
+    Args:
+        policy: fitted on other rows.
+        log: the rows.
+        like: at whose prices, and with whose committees that are the same for every query; itself, or one of its kind.
+    """
     replay = Replay.of(policy, log)
-    tried, anew = replay.at_once(policy.cardinality, policy.tried.prices), replay.anew(0)
-    fixed = policy.tried.fixed
-    if fixed is not None:
-        tried = replace(tried, fixed=alike(replay, fixed.members, anew))
-    if policy.turns is None:
+    tried, anew = replay.at_once(policy.cardinality, like.tried.prices), replay.anew(0)
+    constant = None if like.tried.fixed is None else _here(like.tried.fixed, like, policy)
+    if constant is not None:
+        tried = replace(tried, fixed=alike(replay, constant, anew))
+    if policy.turns is None or like.turns is None:
         return tried, None
-    asking, before = policy.turns.asking, policy.turns.tried
-    turns = replay.outcomes(before.prices, *replay.taken(asking, before.prices, anew), in_turn=True, fresh=True)
-    if before.fixed is not None:
-        turns = replace(turns, fixed=alike(replay, before.fixed.members, anew, asking))
+    asking, rates = policy.turns.asking, like.turns.tried.prices
+    turns = replay.outcomes(rates, *replay.taken(asking, rates, anew), in_turn=True, fresh=True)
+    if constant is not None:
+        turns = replace(turns, fixed=alike(replay, constant, anew, asking))
     return tried, turns
+
+
+def _here(fixed: Fixed, there: Policy, policy: Policy) -> Int[np.ndarray, "c K"] | None:
+    """The same committees among a policy's own entities; None where one would be empty."""
+    place = {name: j for j, name in enumerate(policy.panel.names)}
+    # A base that only the one has leaves its committees.
+    index = np.array([*(place.get(name, -1) for name in there.panel.names), -1])
+    members = index[fixed.members]
+    members = np.take_along_axis(members, np.argsort(members < 0, axis=1, kind="stable"), axis=1)
+    return members if (members[:, 0] >= 0).all() else None

@@ -1,7 +1,7 @@
 """From a log to a policy: the encoder of what is known, a base of our own, and the parts that decide, one by one."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,21 +9,24 @@ from jaxtyping import Int, Shaped
 
 from askwho import _validation as check
 from askwho._parts import at_work
-from askwho.core import Answers, Cell, Entity, Panel, folds
+from askwho.core import Answers, Cell, Entity, Panel, folds, last_moments
 from askwho.data import EncoderLike, FeatureEncoder, Log
 from askwho.exceptions import InvalidInputError
 from askwho.fitting._asking import FEWEST_WHOLE, learn_turns
-from askwho.fitting._calibrate import promised
+from askwho.fitting._calibrate import promised, until
 from askwho.fitting._cardinality import learn_cardinality
 from askwho.fitting._committee import choose_committee, choose_overlap, learn_beliefs
+from askwho.fitting._in_time import judged_by_the_future, later_folds
 from askwho.fitting._judge import learn_judge
 from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
 from askwho.learners import Trial, check_learner, own_base
-from askwho.policy import Combine, Combiner, Facts, Past, Policy, answers_of_all, check_rule
+from askwho.policy import POSTERIOR, Combine, Combiner, Facts, Past, Policy, answers_of_all, check_rule
 from askwho.replay import Replay, alike, chances_of, constant_committees
 
 # What a fold must hold to teach anything.
 _ROWS_A_FOLD = 4
+FEWEST = 2 * _ROWS_A_FOLD
+"""Rows that a policy is learned from at the least: two folds."""
 # Names the stream of numbers that says which groups are kept for promises.
 _APART = 0x5EED
 
@@ -44,6 +47,9 @@ def fit(
 ) -> Policy:
     """Return the policy that a log teaches.
 
+    Where the log says when its rows were (`Columns.time`), targets are met by folds in time: each is decided by a
+    policy of the same kind that was taught by what came before it.
+
     Args:
         log: read by `read_log`.
         base: `"auto"` to train a base of our own where the log names none and it is worth having, or `"none"`.
@@ -58,30 +64,84 @@ def fit(
         cv: how many folds to cross-fit in; fewer where there are fewer than four rows for each.
         max_k: the largest committee.
         promise: the share of the log's groups that is kept for promises: nothing is learned from them, and a target
-            with `confidence` is shown on them alone. What it costs is what those rows would have taught.
+            with `confidence` is shown on them alone. What it costs is what those rows would have taught. Those that
+            came last, where the log says when its rows were.
         random_state: the seed of everything.
         progress: called with a line of text as the fit goes on.
     """
-    say = progress or (lambda line: None)  # noqa: ARG005 - nobody listens
+    say = progress or _nobody
     check.one_of(base, "base", ["auto", "none"])
     check_rule(committee, log.task)
     check.whole_number(max_k, "max_k", minimum=1)
     settings = checked_cardinality(cardinality)
     check_learner(learner)
     seed = check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
-    log, kept = _kept_apart(log, check.finite_number(promise, "promise", minimum=0.0), seed)
-    fold = folds(log.groups, fold_count(cv, len(log), log.groups), random_state=seed)
+    whole, (log, kept) = log, _kept_apart(log, check.finite_number(promise, "promise", minimum=0.0), seed)
+    count = fold_count(cv, len(log), log.groups)
+    later = later_folds(log, count, least=FEWEST, random_state=seed)
+    given = _Settings(base, learner, committee, settings, encoder, cv, max_k, seed)
+    policy = _learned(log, given, later, say)
+    if later is not None:
+        say("judging by what came later")
+        settled = given.as_in(policy)
+        policy = judged_by_the_future(policy, log, later, lambda past: _learned(past, settled, None, _nobody))
+    return until(policy if kept is None else promised(policy, kept), whole)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """How to learn, as `fit` takes it."""
+
+    base: str
+    learner: Any
+    committee: str | Combine
+    cardinality: SurrogateCardinality | None
+    encoder: EncoderLike
+    cv: int
+    max_k: int
+    seed: int
+
+    def as_in(self, policy: Policy) -> "_Settings":
+        """Return the settings with what was chosen in the place of a choice."""
+        learner, cardinality = self.learner, self.cardinality
+        if isinstance(learner, str) and learner == "auto":
+            learner = policy.judge.name
+        if cardinality is not None:
+            # Its networks are of single prices: those that were taken.
+            cardinality = replace(cardinality, fee_weights=tuple(policy.tried.prices.tolist()))
+        # The posterior, and asking in turn, need more rows than the earliest past may have.
+        rule = None if policy.turns is not None or policy.combiner.rule == POSTERIOR else policy.combiner.rule
+        return replace(self, learner=learner, cardinality=cardinality, committee=rule or "auto")
+
+
+def _nobody(_: str) -> None:
+    """Nobody listens."""
+
+
+def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, say: Callable[[str], None]) -> Policy:
+    """The policy that all of these rows teach; its learner is chosen by later folds, where there are some."""
+    seed, encoder, committee = given.seed, given.encoder, given.committee
+    fold = folds(log.groups, fold_count(given.cv, len(log), log.groups), random_state=seed)
     if encoder != "hashing" and log.columns.text is not None:
         say(f"encoding {len(log)} texts")
     features = FeatureEncoder.fit(log.known, text=log.columns.text, encoder=encoder, random_state=seed)
     X = features.transform(log.known)
-    trial = _base(log, X, features, fold, wanted=base == "auto", seed=seed, say=say)
+    trial = _base(log, X, features, fold, wanted=given.base == "auto", seed=seed, say=say)
     whole = log if trial is None else with_base(log, trial)
-    width = _width(whole, max_k)
+    width = _width(whole, given.max_k)
     classes = 0 if whole.answers is None or whole.task != "classification" else _different(whole.answers)
     chances = chances_of(whole, X)
     judge, seen, trials, width = learn_judge(
-        whole, X, fold, learner=learner, width=width, n_classes=classes, chances=chances, random_state=seed, say=say
+        whole,
+        X,
+        fold,
+        later=later,
+        learner=given.learner,
+        width=width,
+        n_classes=classes,
+        chances=chances,
+        random_state=seed,
+        say=say,
     )
     if trial is not None:
         seen = replace(seen, said=trial.answers, shares=trial.shares)
@@ -97,17 +157,15 @@ def fit(
     replay = choose_overlap(replay, width=width)
     judge = replace(judge, overlap=replay.seen.judged.overlap)
     real = replace(real, seen=replay.seen, combiner=replay.combiner)
-    how_many, tried = learn_cardinality(replay, real, fold, settings=settings, width=width, random_state=seed)
+    how_many, tried = learn_cardinality(replay, real, fold, settings=given.cardinality, width=width, random_state=seed)
     turns = None if replay.case is None else learn_turns(replay, real, fold, random_state=seed)
-    if settings is None and not judge.priced:
+    if given.cardinality is None and not judge.priced:
         # The paper's own policies stay as they are: whoever tells queries apart otherwise must beat who does not.
-        anew = real.anew(seed)
-        committees_alike = constant_committees(replay, width)
-        tried = replace(tried, fixed=alike(real, committees_alike, anew))
+        anew, constant = real.anew(seed), constant_committees(replay, width)
+        tried = replace(tried, fixed=alike(real, constant, anew))
         if turns is not None:
-            done = alike(real, committees_alike, anew, turns.asking)
-            turns = replace(turns, tried=replace(turns.tried, fixed=done))
-    policy = Policy(
+            turns = replace(turns, tried=replace(turns.tried, fixed=alike(real, constant, anew, turns.asking)))
+    return Policy(
         columns=log.columns,
         panel=whole.panel,
         task=whole.task,
@@ -121,7 +179,6 @@ def fit(
         past=Past.of(X, whole.errors, random_state=seed),
         facts=Facts(tuple(errors.tolist()), trials, committees, None if trial is None else trial.base.name),
     )
-    return policy if kept is None else promised(policy, kept)
 
 
 def _kept_apart(log: Log, share: float, seed: int) -> tuple[Log, Log | None]:
@@ -138,7 +195,12 @@ def _kept_apart(log: Log, share: float, seed: int) -> tuple[Log, Log | None]:
         )
     apart = np.zeros(len(names), dtype=bool)
     # A stream of its own: the same seed must not tie who is kept apart to how folds are drawn.
-    apart[np.random.default_rng([seed, _APART]).permutation(len(names))[:count]] = True
+    drawn = np.random.default_rng([seed, _APART]).permutation(len(names))
+    if log.sampling.time is not None:
+        # A promise is about what comes: it is kept by what came last.
+        last, _ = last_moments(log.sampling.time, log.groups)
+        drawn = drawn[np.argsort(-last[drawn], kind="stable")]
+    apart[drawn[:count]] = True
     held = apart[group.reshape(-1)]
     return log.alone(np.flatnonzero(~held)), log.rows(np.flatnonzero(held))
 
@@ -153,10 +215,9 @@ def fold_count(cv: int, n: int, groups: Shaped[np.ndarray, " n"], *, what: str =
         what: what a message calls the rows.
     """
     check.whole_number(cv, "cv", minimum=2)
-    fewest = 2 * _ROWS_A_FOLD
-    if n < fewest:
+    if n < FEWEST:
         raise InvalidInputError(
-            f"`{what}` must have at least {fewest} rows, got n_samples={n}: who is good at what is learned on held-out "
+            f"`{what}` must have at least {FEWEST} rows, got n_samples={n}: who is good at what is learned on held-out "
             "rows."
         )
     different = len(np.unique(groups))

@@ -28,6 +28,7 @@ def learn_judge(
     X: Float[np.ndarray, "n d"],
     fold: Int[np.ndarray, " n"],
     *,
+    later: Int[np.ndarray, " n"] | None = None,
     learner: Any,  # noqa: ANN401 - a name, settings of a surrogate, or the user's own
     width: int,
     n_classes: int,
@@ -41,6 +42,8 @@ def learn_judge(
         log: of the whole panel.
         X: shape (n, d).
         fold: shape (n,).
+        later: shape (n,), folds in time, −1 where nothing was before: learners are compared by the others, each
+            predicted from what was before it; None to compare them by `fold`.
         learner: as in `fit`.
         width: the largest committee.
         n_classes: how many different answers occur.
@@ -90,7 +93,8 @@ def learn_judge(
     best: tuple[float, str, Judgement, Calibration, Shrinkage | None, Any] | None = None
     weights_asked = None if chances is None else chances.cells
     trials: dict[str, float] = {}
-    for candidate in candidates(learner):
+    every = candidates(learner)
+    for candidate in every:
         name = learner_name(candidate)
         make = suited(candidate, X, log.errors, fold, random_state=random_state)
         raw = cross_fit(make, X, log.errors, fold, random_state=random_state)
@@ -101,6 +105,12 @@ def learn_judge(
         trials[name], unshrunk = area(judged, width), area(whole, width)
         if unshrunk < _WORTH_IT * trials[name] and _clearly_better(replay(whole), replay(judged), width):
             shrinkage, judged, trials[name] = None, whole, unshrunk
+        if later is not None and len(every) > 1:
+            by = np.flatnonzero(later >= 0)
+            ahead = calibration.apply(cross_fit(make, X, log.errors, later, random_state=random_state)[by])
+            ahead = Judgement(ahead if shrinkage is None else shrinkage.apply(ahead), weights)
+            rows = replay(judged).rows(by)
+            trials[name] = replace(rows, seen=replace(rows.seen, judged=ahead)).area(width)
         say(f"learner {name}: area {trials[name]:.4f}")
         if best is None or trials[name] < best[0]:
             best = (trials[name], name, judged, calibration, shrinkage, make)

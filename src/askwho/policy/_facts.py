@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from askwho import _validation as check
 from askwho._parts import State, part
+from askwho.data import moment
 
 
 @part("facts")
@@ -17,12 +18,25 @@ class Facts:
         learners: the area under the validated frontier of each learner that was tried.
         committees: likewise of each committee.
         base: the name of our own base, where there is one.
+        until: the last moment that anything of the policy comes from; None where its log did not say.
+        dated: whether that is a date, in seconds since 1970.
     """
 
     entity_errors: tuple[float, ...]
     learners: Mapping[str, float] = field(default_factory=dict[str, float])
     committees: Mapping[str, float] = field(default_factory=dict[str, float])
     base: str | None = None
+    until: float | None = None
+    dated: bool = False
+
+    @property
+    def last(self) -> str:
+        """The last moment that anything of the policy comes from, as it is shown."""
+        return "nothing that is known" if self.until is None else moment(self.until, dated=self.dated)
+
+    def left_out(self, rows: int) -> str:
+        """Return in words that so many rows of a log were left out, and why."""
+        return f"{rows:,} rows left out: not after {self.last}, the last moment that the policy comes from"
 
     def to_state(self) -> State:
         """Return the facts as JSON."""
@@ -32,6 +46,8 @@ class Facts:
                 "learners": dict(self.learners),
                 "committees": dict(self.committees),
                 "base": self.base,
+                "until": self.until,
+                "dated": self.dated,
             }
         )
 
@@ -40,4 +56,5 @@ class Facts:
         """Return the facts that `to_state` wrote."""
         plain = state.plain
         errors = tuple(check.finite_number(error, "entity_errors") for error in plain["entity_errors"])
-        return cls(errors, plain["learners"], plain["committees"], plain["base"])
+        until = None if plain["until"] is None else check.finite_number(plain["until"], "until")
+        return cls(errors, plain["learners"], plain["committees"], plain["base"], until, bool(plain["dated"]))

@@ -19,6 +19,7 @@ _CONTENTS = {
     "asked": "Who is asked",
     "difficulty": "How many",
     "calibration": "Calibration",
+    "over-time": "Over time",
     "changed": "Changed outcomes",
     "provenance": "Provenance",
 }

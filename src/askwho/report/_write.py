@@ -15,6 +15,7 @@ from askwho.data import Log
 from askwho.evaluation import Resamples, evaluate, figures_of
 from askwho.exceptions import InvalidInputError
 from askwho.policy import Policy, Target
+from askwho.replay import checked_scores, later, none_later
 from askwho.report import _figures, _findings, _sections, _store
 from askwho.report._cards import changed
 from askwho.report._changes import changes_of
@@ -22,6 +23,7 @@ from askwho.report._drawing import Drawing, draw
 from askwho.report._findings import Bin, Decided, Grouping, reliability
 from askwho.report._frontier import frontier
 from askwho.report._html import Html, element, joined, plain, quoted
+from askwho.report._over_time import Blocks, over_time, over_time_section
 from askwho.report._page import Figures, page
 from askwho.report._sensitivity import hidden_reasons
 from askwho.report._words import Headline, error_name, error_of, headline_of, number, with_bounds
@@ -74,6 +76,12 @@ def write_report(
     place = _store.checked(out)
     if by is not None and len(by[1]) != len(log):
         raise InvalidInputError(f"`by` must have a value for each of the {len(log)} queries, got {len(by[1])}.")
+    rows, all_rows = later(policy, log), len(log)
+    if all_rows and not len(rows):
+        raise none_later(policy, all_rows)
+    if len(rows) < all_rows:
+        log, by = log.rows(rows), None if by is None else (by[0], by[1][rows])
+        scores = None if scores is None else checked_scores(scores, policy, all_rows)[rows]
     result = evaluate(policy, log, scores=scores, draws=draws, random_state=random_state)
     best = result["baselines"]["best_single"]["name"]
     setting = target or default_target(policy, best)
@@ -91,7 +99,8 @@ def write_report(
     drawn = draw(made.drawings())
     files = {f"{one.drawing.name}.{kind}": data for one in drawn for kind, data in (("png", one.png), ("svg", one.svg))}
     ranked = {} if scores is None else {"ranking": "by scores that were given, in the place of the policy's own"}
-    origin = _origin(policy, log, random_state, draws, ranked | dict(facts or {}))
+    left = {} if len(log) == all_rows else {"earlier rows": policy.facts.left_out(all_rows - len(log))}
+    origin = _origin(policy, log, random_state, draws, left | ranked | dict(facts or {}))
 
     def text(addresses: Mapping[str, str]) -> str:
         figures = Figures(drawn, addresses)
@@ -152,6 +161,11 @@ class _Parts:
         """What the setting that is shown gets and pays, with intervals."""
         return figures_of(*self.resamples.tally([self.decided.point]))
 
+    @cached_property
+    def blocks(self) -> Blocks | None:
+        """What was got and paid over time; None where the log does not say when its rows were."""
+        return Blocks.of(self.decided, self.resamples)
+
     def drawings(self) -> list[Drawing]:
         """Return what there is to draw."""
         decided, drawn, k = self.decided, self.resamples, self.decided.decisions.k
@@ -161,6 +175,7 @@ class _Parts:
             *([] if self.grouping is None else [_figures.groups(decided, self.grouping)]),
             *([] if (k == k[0]).all() else [_figures.difficulty(decided, self.parts)]),
             *([_figures.calibration(self.committees, self.whose, self.entities, drawn.task)] if self.entities else []),
+            *([] if self.blocks is None else [over_time(self.blocks, decided, self.best)]),
         ]
 
     def sections(self, figure: Figures) -> list[Html]:
@@ -173,6 +188,7 @@ class _Parts:
             _sections.asked(decided, self.grouping, self.best, self.setting, drawn, figure),
             _sections.difficulty(decided, self.parts, drawn, figure),
             _sections.calibration(self.committees, self.whose, self.entities, drawn.task, figure),
+            *([] if self.blocks is None else [over_time_section(self.blocks, decided, self.best, figure)]),
             changed(changes_of(decided), decided),
         ]
 
