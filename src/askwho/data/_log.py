@@ -1,7 +1,7 @@
 """The log: queries, what everybody answered, what was right, and what was charged."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -122,20 +122,34 @@ class Log:
         )
 
 
-def read_log(source: Any, columns: Columns, *, base: str | None = None) -> Log:  # noqa: ANN401
+def read_log(
+    source: Any,  # noqa: ANN401 - whatever is a table
+    columns: Columns,
+    *,
+    base: str | None = None,
+    optional: Collection[str] = (),
+) -> Log:
     """Return the log in a file, a data frame, columns by name or a list of dicts.
 
     Args:
         source: whatever `table_of` reads.
         columns: which column is what.
         base: the entity that is the base predictor, if one is.
+        optional: what need not be there, of the names of `columns`: `"propensity"` of a log that a policy's columns
+            read, which then is learned.
     """
-    (log,) = whole_log([log_of(read_table(source, texts=columns.texts), columns, base=base)])
+    (log,) = whole_log([log_of(read_table(source, texts=columns.texts), columns, base=base, optional=optional)])
     return log
 
 
 def read_logs(
-    path: Path, columns: Columns, *, usual: Mapping[str, float], base: str | None = None, rows: int = 1 << 14
+    path: Path,
+    columns: Columns,
+    *,
+    usual: Mapping[str, float],
+    base: str | None = None,
+    optional: Collection[str] = (),
+    rows: int = 1 << 14,
 ) -> Iterator[Log]:
     """Yield the log in a file a batch at a time, so that any file fits into memory.
 
@@ -144,13 +158,14 @@ def read_logs(
         columns: which column is what; its `task` must be said, for a few rows cannot tell.
         usual: each entity's fee where a query does not tell it, by name.
         base: the entity that is the base predictor, if one is.
+        optional: as in `read_log`.
         rows: how many a batch has.
     """
     if columns.task == "auto" and columns.truth is not None:
         raise InvalidInputError("`task` must be said of a log in batches, got 'auto': a few rows cannot tell.")
     start = itertools.count(step=rows)
     return whole_log(
-        log_of(table, columns, base=base, first=next(start), usual=usual)
+        log_of(table, columns, base=base, first=next(start), usual=usual, optional=optional)
         for table in read_batches(path, rows=rows, texts=columns.texts)
     )
 
@@ -162,6 +177,7 @@ def log_of(
     base: str | None = None,
     first: int = 0,
     usual: Mapping[str, float] | None = None,
+    optional: Collection[str] = (),
 ) -> Log:
     """Return the log of a table, or of a batch of a longer one.
 
@@ -171,8 +187,9 @@ def log_of(
         base: the entity that is the base predictor, if one is.
         first: which row of the log the first of the table is.
         usual: each entity's fee where a query does not tell it; its mean in the table, unless said.
+        optional: as in `read_log`.
     """
-    found = resolve(columns, list(table))
+    found = resolve(columns, list(table), optional=optional)
     check_cells(table, columns, found)
     names = list(found.entities)
     n = len(next(iter(table.values())))
@@ -192,6 +209,7 @@ def log_of(
         task = task_of(truth, columns)
         errors = task_errors(answers, truth, panel=panel, error="zero-one" if task == "classification" else "squared")
     check.bounded(errors, "errors")
+    sampling.check_told(errors, columns, first=first)
     info = np.full(errors.shape, np.nan)
     for name, column in found.info.items():
         if name in names:

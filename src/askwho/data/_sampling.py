@@ -39,11 +39,30 @@ class Sampling:
             first: which row of the log the first of the table is.
         """
         n = len(next(iter(table.values())))
+        chance = columns.propensity
         return cls(
             table[columns.groups] if columns.groups else np.arange(first, first + n),
             None if columns.time is None else _times(table[columns.time], columns.time),
-            None if columns.propensity is None else _probabilities(table[columns.propensity], columns.propensity),
+            # Of a later log it may not be told, though it was of the first.
+            None if chance is None or chance not in table else _probabilities(table[chance], chance),
         )
+
+    def check_told(self, errors: Float[np.ndarray, "n a"], columns: Columns, *, first: int = 0) -> None:
+        """Raise where a row tells something, and not with what probability, though others do.
+
+        Args:
+            errors: shape (n, |A|), NaN where nobody was asked, or nobody knows.
+            columns: which column is what.
+            first: which row of the log the first of these is.
+        """
+        if self.propensity is None:
+            return
+        missing = np.flatnonzero(~np.isnan(errors).all(axis=1) & np.isnan(self.propensity))
+        if len(missing):
+            raise InvalidInputError(
+                f"`propensity` must be told wherever somebody was asked, got {len(missing)} empty cells in "
+                f"{columns.propensity!r}, the first in row {first + missing[0]}: where a set was certain it is 1."
+            )
 
     def rows(self, index: Any) -> "Sampling":  # noqa: ANN401 - whatever picks rows of an array
         """Return the design of some of the rows."""

@@ -19,8 +19,8 @@ from askwho.fitting._committee import choose_committee, choose_overlap, learn_be
 from askwho.fitting._judge import learn_judge
 from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
 from askwho.learners import Trial, check_learner, own_base
-from askwho.policy import Combine, Combiner, Facts, Past, Policy, answers_of_all, check_rule
-from askwho.replay import Replay, chances_of
+from askwho.policy import Chances, Combine, Combiner, Facts, Past, Policy, answers_of_all, check_rule, grouped
+from askwho.replay import Replay, chances_of, corrected
 
 # What a fold must hold to teach anything.
 _ROWS_A_FOLD = 4
@@ -85,8 +85,7 @@ def fit(
     )
     if trial is not None:
         seen = replace(seen, said=trial.answers, shares=trial.shares)
-    # Where an entity was not asked its expected error stands in: else it would be judged on other rows than others.
-    errors = np.where(np.isnan(whole.errors), seen.expected, whole.errors).mean(axis=0)
+    errors = whole.errors.mean(axis=0) if chances is None else _mean_errors(whole, seen.expected, chances)
     family = None if whole.answers is None else whole.answers.family
     real = Replay(whole, seen, Combiner(whole.task, None, classes, family), chances=chances)
     real = learn_beliefs(real, fold, committee=committee, random_state=seed)
@@ -113,6 +112,11 @@ def fit(
         facts=Facts(tuple(errors.tolist()), trials, committees, None if trial is None else trial.base.name),
     )
     return policy if kept is None else promised(policy, kept)
+
+
+def _mean_errors(log: Log, expected: np.ndarray, chances: Chances) -> np.ndarray:
+    """What each errs over all rows: else it would be judged on other rows than others."""
+    return corrected(expected.T, log.errors.T, chances.cells.T, grouped(log.groups)).mean(axis=1)
 
 
 def _kept_apart(log: Log, share: float, seed: int) -> tuple[Log, Log | None]:

@@ -10,7 +10,9 @@ from askwho.policy._curve import Cardinality, CardinalityNetworks, Curve
 from askwho.policy._decision import Decision, Decisions, Outcome
 from askwho.policy._facts import Facts
 from askwho.policy._fees import Fees
+from askwho.policy._given_chances import GivenChances
 from askwho.policy._judge import Judge
+from askwho.policy._learned_chances import LearnedChances
 from askwho.policy._outcomes import Outcomes, Setting, grouped, mean_error, shown
 from askwho.policy._overlap import SHARES, overlaps
 from askwho.policy._policy import FEWEST_ROWS, Policy
@@ -40,9 +42,11 @@ __all__ = [
     "Decisions",
     "Facts",
     "Fees",
+    "GivenChances",
     "InTurn",
     "Judge",
     "Judgement",
+    "LearnedChances",
     "Outcome",
     "Outcomes",
     "Past",

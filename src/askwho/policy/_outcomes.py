@@ -51,8 +51,8 @@ class Outcomes:
         groups: shape (n,), which rows belong together; None where each is alone.
         coins: shape (n,), `Seen.coins` of each query; None where prices are not mixed.
         fresh: whether nothing of the policy was learned from these rows: they may carry a promise.
-        estimated: what is an estimate, because not everybody was asked: `"errors"`, `"fees"`; nothing may be promised
-            of it.
+        estimated: what is an estimate, because not everybody was asked, or not every truth looked up: `"errors"`,
+            `"fees"`; nothing may be promised of it.
         kept: what was done on rows that were kept for promises; None where none were.
     """
 

@@ -24,7 +24,9 @@ from askwho.policy import (
     Chances,
     Combine,
     Combiner,
+    GivenChances,
     Judgement,
+    LearnedChances,
     Outcomes,
     Policy,
     Seen,
@@ -368,12 +370,15 @@ class Replay:
 
 
 def chances_of(log: Log, X: Float[np.ndarray, "n d"]) -> Chances | None:
-    """Return with what probability those were asked who were; None where everybody was."""
+    """Return with what probability those were asked who were: told, or learned; None where everybody was."""
+    told, own = log.sampling.propensity, log.panel.own
+    if told is not None:
+        return GivenChances.of(log.asked, told, own=own)
     answers = log.answers
     if answers is None:
         # Of grades it is the grade that the next may have been asked by.
         answers = Answers(np.nan_to_num(log.errors), np.where(log.asked, Cell.ANSWERED, Cell.NOT_ASKED).astype(np.int8))
-    return Chances.learn(X, log.asked, log.groups, answers=answers, own=log.panel.own)
+    return LearnedChances.learn(X, log.asked, log.groups, answers=answers, own=own)
 
 
 def members_of(order: Int[np.ndarray, "n K"], sizes: Int[np.ndarray, " n"], count: int) -> Bool[np.ndarray, "n a"]:
