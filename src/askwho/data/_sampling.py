@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Bool, Float, Shaped
 
 from askwho import _validation as check
 from askwho.core import is_null
@@ -23,11 +23,13 @@ class Sampling:
         time: shape (n,), when each row was, in whatever unit, as numbers that grow; None where no column says.
         propensity: shape (n,), the probability with which a row tells what it tells: that those were asked who were,
             and that the truth was looked up; None likewise.
+        audited: shape (n,), of which rows the truth is known; None where it is of all, or where there are grades.
     """
 
     groups: Shaped[np.ndarray, " n"]
     time: Float[np.ndarray, " n"] | None = None
     propensity: Float[np.ndarray, " n"] | None = None
+    audited: Bool[np.ndarray, " n"] | None = None
 
     @classmethod
     def of(cls, table: Table, columns: Columns, *, first: int = 0) -> "Sampling":
@@ -40,11 +42,13 @@ class Sampling:
         """
         n = len(next(iter(table.values())))
         chance = columns.propensity
+        unknown = np.zeros(n, dtype=bool) if columns.truth is None else is_null(table[columns.truth])
         return cls(
             table[columns.groups] if columns.groups else np.arange(first, first + n),
             None if columns.time is None else _times(table[columns.time], columns.time),
             # Of a later log it may not be told, though it was of the first.
             None if chance is None or chance not in table else _probabilities(table[chance], chance),
+            ~unknown if unknown.any() else None,
         )
 
     def check_told(self, errors: Float[np.ndarray, "n a"], columns: Columns, *, first: int = 0) -> None:
@@ -66,8 +70,10 @@ class Sampling:
 
     def rows(self, index: Any) -> "Sampling":  # noqa: ANN401 - whatever picks rows of an array
         """Return the design of some of the rows."""
-        time = None if self.time is None else self.time[index]
-        return Sampling(self.groups[index], time, None if self.propensity is None else self.propensity[index])
+        time, propensity, audited = (
+            None if each is None else each[index] for each in (self.time, self.propensity, self.audited)
+        )
+        return Sampling(self.groups[index], time, propensity, audited)
 
 
 def _times(values: np.ndarray, name: str) -> np.ndarray:

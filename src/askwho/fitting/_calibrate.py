@@ -49,5 +49,5 @@ def _done(policy: Policy, log: Log) -> tuple[Outcomes, Outcomes | None]:
     if policy.turns is None:
         return tried, None
     prices = policy.turns.tried.prices
-    done = replay.taken(policy.turns.asking, prices, replay.anew(0))
+    done = replay.taken(policy.turns.asking, prices, replay.anew(0), tried)
     return tried, replay.outcomes(prices, *done, in_turn=True, fresh=True)

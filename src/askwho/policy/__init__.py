@@ -12,7 +12,7 @@ from askwho.policy._facts import Facts
 from askwho.policy._fees import Fees
 from askwho.policy._given_chances import GivenChances
 from askwho.policy._judge import Judge
-from askwho.policy._learned_chances import LearnedChances
+from askwho.policy._learned_chances import LearnedChances, learn_looked_up
 from askwho.policy._outcomes import Outcomes, Setting, grouped, mean_error, shown
 from askwho.policy._overlap import SHARES, overlaps
 from askwho.policy._policy import FEWEST_ROWS, Policy
@@ -62,6 +62,7 @@ __all__ = [
     "effective",
     "grouped",
     "in_turn",
+    "learn_looked_up",
     "mean_error",
     "overlaps",
     "rule_names",

@@ -57,7 +57,7 @@ class GivenChances(Chances):
             looked_up: whether the probabilities are also that the truth was looked up.
         """
         chance = np.where(np.isnan(propensity), 1.0, np.maximum(propensity, _LEAST))
-        if asked.all() and (chance == 1.0).all():
+        if asked.all() and (chance == 1.0).all() and not looked_up:
             return None
         # What was certain, such as a first log of everybody, says nothing of how sets are drawn.
         drawn = asked[(chance < 1.0) & (asked & ~own).any(axis=1)]

@@ -49,6 +49,7 @@ class LearnedChances(Chances):
         unit: shape (|A|,), the unit of each entity; −1 for those always asked.
         odds: shape (n, u), of each unit where the number asked is by design; None where they are independent.
         sizes: shape (u + 1,), how the numbers asked are tilted; None likewise.
+        looked_up: shape (n,), the probability that the truth was looked up; None where it is known of every row.
     """
 
     asked: Bool[np.ndarray, "n a"]
@@ -56,6 +57,7 @@ class LearnedChances(Chances):
     unit: Int[np.ndarray, " a"]
     odds: Float[np.ndarray, "n u"] | None = None
     sizes: Float[np.ndarray, " s"] | None = None
+    looked_up: Float[np.ndarray, " n"] | None = None
 
     @classmethod
     def learn(
@@ -66,6 +68,7 @@ class LearnedChances(Chances):
         *,
         answers: Answers | None = None,
         own: Bool[np.ndarray, " a"] | None = None,
+        looked_up: Float[np.ndarray, " n"] | None = None,
         random_state: int = 0,
     ) -> "LearnedChances | None":
         """Return the chances that a log's own rows teach, cross-fitted by group; None where everybody was asked.
@@ -76,32 +79,52 @@ class LearnedChances(Chances):
             groups: shape (n,), which rows stay together.
             answers: what was answered: asking may have gone by it.
             own: shape (|A|,), who answers without being asked.
+            looked_up: shape (n,), the probability that the truth was looked up, of rows of which it was; None where it
+                is known of all.
             random_state: the seed of folds and trees.
         """
-        if asked.all():
+        if asked.all() and looked_up is None:
             return None
         share = asked.mean(axis=0)
         always = share >= _NEARLY_ALL
         unit = np.full(asked.shape[1], -1)
         if always.all():
-            return cls(asked, np.ones((len(X), 0)), unit)
+            return cls(asked, np.ones((len(X), 0)), unit, looked_up=looked_up)
         columns, place = np.unique(asked[:, ~always], axis=1, return_inverse=True)
         unit[~always] = place.reshape(-1)
-        count = min(_FOLDS, len(np.unique(groups)))
-        fold = folds(groups, count, random_state=random_state) if count > 1 else np.zeros(len(X), dtype=np.intp)
+        fold = _folds(groups, random_state)
         known = _heard(answers, always if own is None else always & ~own)
         design = X if known is None else np.hstack([X, known])
         each = np.clip(_shares(design, columns.astype(np.float64), fold, random_state), _LEAST, 1.0)
         by_answers = None if answers is None else _successive(each, columns, unit, asked, answers, fold)
         if by_answers is not None:
-            return cls(asked, np.clip(by_answers, _LEAST, 1.0), unit)
-        coupled = _coupled(each, columns)
-        return cls(asked, each, unit) if coupled is None else cls(asked, each, unit, *coupled)
+            return cls(asked, np.clip(by_answers, _LEAST, 1.0), unit, looked_up=looked_up)
+        odds, sizes = _coupled(each, columns) or (None, None)
+        return cls(asked, each, unit, odds, sizes, looked_up)
+
+    def among(self, rows: Int[np.ndarray, " m"], n: int, looked_up: Float[np.ndarray, " n"]) -> "LearnedChances":
+        """Return the chances of n rows, of which these are some; of the others nothing is known.
+
+        Args:
+            rows: shape (m,), which they are.
+            n: how many there are in all.
+            looked_up: shape (n,), the probability that the truth was looked up.
+        """
+
+        def spread(table: np.ndarray, value: float) -> np.ndarray:
+            found = np.full((n, table.shape[1]), value, dtype=table.dtype)
+            found[rows] = table
+            return found
+
+        odds = None if self.odds is None else spread(self.odds, 1.0)
+        asked = spread(self.asked, value=False)
+        return LearnedChances(asked, spread(self.each, 1.0), self.unit, odds, self.sizes, looked_up)
 
     def rows(self, chosen: Int[np.ndarray, " m"]) -> "LearnedChances":
         """Return the chances of some of the rows."""
         odds = None if self.odds is None else self.odds[chosen]
-        return LearnedChances(self.asked[chosen], self.each[chosen], self.unit, odds, self.sizes)
+        looked_up = None if self.looked_up is None else self.looked_up[chosen]
+        return LearnedChances(self.asked[chosen], self.each[chosen], self.unit, odds, self.sizes, looked_up)
 
     @property
     def cells(self) -> Float[np.ndarray, "n a"]:
@@ -109,6 +132,8 @@ class LearnedChances(Chances):
         each = np.ones(self.asked.shape)
         units = self.unit >= 0
         each[:, units] = self.each[:, self.unit[units]]
+        if self.looked_up is not None:
+            each *= self.looked_up[:, None]
         return np.where(self.asked, 1.0 / each, 0.0)
 
     def chance(self, members: Bool[np.ndarray, "n a"]) -> Float[np.ndarray, " n"]:
@@ -117,8 +142,27 @@ class LearnedChances(Chances):
         for j in np.flatnonzero(self.unit >= 0):
             inside[:, self.unit[j]] |= members[:, j]
         if self.odds is None or self.sizes is None:
-            return np.where(inside, self.each, 1.0).prod(axis=1)
-        return _joint(self.odds, self.sizes, inside)
+            found = np.where(inside, self.each, 1.0).prod(axis=1)
+        else:
+            found = _joint(self.odds, self.sizes, inside)
+        return found if self.looked_up is None else found * self.looked_up
+
+
+def learn_looked_up(
+    X: Float[np.ndarray, "n d"],
+    audited: Bool[np.ndarray, " n"],
+    groups: Shaped[np.ndarray, " n"],
+    *,
+    random_state: int = 0,
+) -> Float[np.ndarray, " n"]:
+    """Return how likely the truth of each row was looked up, by its features, cross-fitted by group, shape (n,)."""
+    fold = _folds(groups, random_state)
+    return np.clip(_shares(X, audited[:, None].astype(np.float64), fold, random_state)[:, 0], _LEAST, 1.0)
+
+
+def _folds(groups: np.ndarray, random_state: int) -> np.ndarray:
+    count = min(_FOLDS, len(np.unique(groups)))
+    return folds(groups, count, random_state=random_state) if count > 1 else np.zeros(len(groups), dtype=np.intp)
 
 
 def _heard(answers: Answers | None, always: np.ndarray) -> np.ndarray | None:

@@ -1,7 +1,8 @@
 """A policy, or its parts, on logged rows: the one way for fitting, calibrating, evaluating and reporting."""
 
-from askwho.replay._replay import Replay, Taken, at_size, chances_of, checked_scores, joined, members_of, price_grid
-from askwho.replay._robust import corrected, pooled_ratio
+from askwho.replay._chances import chances_of, looked_up
+from askwho.replay._replay import Replay, Taken, at_size, checked_scores, joined, members_of, price_grid
+from askwho.replay._robust import corrected, like_at_once, pooled_ratio
 
 __all__ = [
     "Replay",
@@ -11,6 +12,8 @@ __all__ = [
     "checked_scores",
     "corrected",
     "joined",
+    "like_at_once",
+    "looked_up",
     "members_of",
     "pooled_ratio",
     "price_grid",
