@@ -160,6 +160,16 @@ def test_a_look_says_how_many_and_scores_the_others():
     assert [entity["asked"] for entity in found.entities] == [1.0] * 3
 
 
+def test_rows_that_were_left_out_are_asked_for():
+    log = by_hardness(300, 7)
+    kept = np.array([value is not None for value in log["truth"]])
+    found = describe({name: values[kept] for name, values in log.items()}, TOLD)
+    (problem,) = found.problems
+    assert (problem.severity, problem.column) == ("warning", "chance")
+    assert "rows that were not looked at must be in the log, too" in problem.message
+    assert not describe(world(300, 7)[0] | {"chance": np.ones(300)}, TOLD).problems
+
+
 def test_numbers_too():
     rng = np.random.default_rng(8)
     x, hard = rng.uniform(-1, 1, (700, 2)), rng.random(700) < 0.5

@@ -62,7 +62,7 @@ def describe(source: Any, columns: Columns) -> Description:  # noqa: ANN401 - as
                     whole=seen.truths.whole,
                     columns=names,
                 )
-            problems += [*seen.faults(), *together.problems(list(names))]
+            problems += [*seen.faults(), *seen.dropped(), *together.problems(list(names))]
     return Description(seen.rows, summary, entities, problems)
 
 

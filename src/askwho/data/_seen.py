@@ -26,7 +26,7 @@ class Seen:
     def __init__(self, columns: Columns, found: Resolved) -> None:
         self.columns, self.found, self.rows = columns, found, 0
         named = [*found.features, *found.entities.values(), *found.fees.values()]
-        self.cells = {name: Cells() for name in named}
+        self.cells = {name: Cells() for name in [*named, *filter(None, [columns.propensity])]}
         self.truths = Truths(columns, found.features)
         self.labels = None if columns.truth is None else Labels(columns.truth, found.entities)
         self.ids, self.texts, self.groups = Ids(), Texts(), Groups()
@@ -92,6 +92,20 @@ class Seen:
         states = zip(entities.items(), null_states(columns.nulls, list(entities)), strict=True)
         holed = {name: column for (name, column), state in states if state is Cell.NOT_ASKED}
         return [*found, *holes(table, answers=holed, features=features)]
+
+    def dropped(self) -> Iterator[Problem]:
+        """Yield a problem where every row tells everything, and not for certain: others must have been left out."""
+        name = self.columns.propensity
+        if name is None or self.truths.cells.empty or any(self.cells[c].empty for c in self.found.entities.values()):
+            return
+        cells = self.cells[name]
+        if cells.total < cells.numbers * (1 - 1e-9):
+            yield Problem(
+                "warning",
+                "below 1, though everybody was asked about every row and every truth is known: rows that were not "
+                "looked at must be in the log, too, their truth empty",
+                name,
+            )
 
     def _ids(self) -> Iterator[Problem]:
         return iter(()) if self.columns.id is None else self.ids.problems(self.columns.id)
