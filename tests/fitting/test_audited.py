@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from askwho import Columns, InvalidInputError, Target, calibrate, evaluate, fit, read_log
-from askwho.data import describe
+from askwho.data import describe, read_logs, write_table
 from askwho.policy import GivenChances, LearnedChances
 from askwho.replay import Replay
 
@@ -168,6 +168,21 @@ def test_rows_that_were_left_out_are_asked_for():
     assert (problem.severity, problem.column) == ("warning", "chance")
     assert "rows that were not looked at must be in the log, too" in problem.message
     assert not describe(world(300, 7)[0] | {"chance": np.ones(300)}, TOLD).problems
+
+
+@pytest.mark.parametrize("columns", [COLUMNS, TOLD], ids=["learned", "told"])
+def test_a_batch_that_nobody_looked_at_is_read_and_judged(policy, columns, tmp_path):
+    log = by_hardness(200, 11)
+    log["truth"][50:100] = None
+    log["truth"][101:150] = None
+    log["chance"][np.equal(log["truth"], None)] = np.nan
+    write_table(tmp_path / "log.parquet", log)
+    words = {"usual": FEES, "rows": 50}
+    batches = list(read_logs(tmp_path / "log.parquet", dataclasses.replace(columns, task="classification"), **words))
+    assert [int(batch.audited.sum()) for batch in batches[1:3]] == [0, int(log["truth"][100] is not None)]
+    found = evaluate(policy, batches, draws=10)
+    assert found["n"] == 200
+    assert np.isfinite(found["adaptive"][0]["mean_fee"])
 
 
 def test_numbers_too():

@@ -36,6 +36,9 @@ def chances_of(
         return GivenChances.of(log.asked, told, own=own, looked_up=looked_up is not None)
     if looked_up is not None and not log.audited.all():
         rows = np.flatnonzero(log.audited)
+        if not len(rows):
+            # A batch of a longer log that nobody looked at.
+            return LearnedChances(log.asked, np.ones((len(log), 0)), np.full(len(own), -1), looked_up=looked_up)
         known = chances_of(log.rows(rows), X[rows], looked_up[rows])
         assert isinstance(known, LearnedChances)  # noqa: S101 - the truth has a probability of its own
         return known.among(rows, len(log), looked_up)
