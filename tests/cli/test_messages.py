@@ -48,7 +48,7 @@ BROKEN = {
     "no truth": broken(lambda t: t.pop("truth")),
     "no answers": broken(lambda t: [t.pop(n) for n in list(t) if n.startswith("answer_")]),
     "no features": broken(lambda t: [t.pop(n) for n in list(t) if n.startswith("x_")]),
-    "null truth": broken(lambda t: t["truth"].__setitem__(4, None)),
+    "only null truths": broken(lambda t: t["truth"].__setitem__(slice(None), None)),
     "one class": broken(lambda t: t["truth"].__setitem__(slice(None), "cat")),
     "infinite feature": broken(lambda t: t["x_0"].__setitem__(2, np.inf)),
     "an entity that never answered": broken(lambda t: t["answer_left"].__setitem__(slice(None), None)),

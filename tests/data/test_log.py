@@ -158,7 +158,7 @@ def test_a_look_finds_every_problem_at_once(table):
     found = describe(table, COLUMNS)
     said = {(p.severity, p.column): p for p in found.problems}
     assert said["error", "x_0"].rows == (3,)
-    assert said["error", "truth"].rows == (7,)
+    assert said["warning", "truth"].rows == (7,)
     assert "never answered" in said["error", "answer_noise"].message
     assert ("warning", "x_1") in said
     assert not found.usable

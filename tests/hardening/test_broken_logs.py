@@ -146,9 +146,7 @@ LOGS = {
     "a column twice in Parquet": (twice_in_parquet, "more than once"),
     "an entity without a name": (changed(lambda t: t.update(answer_=t.pop("answer_both"))), "must name every entity"),
     # The truth.
-    "null truth": (changed(lambda t: t["truth"].__setitem__(4, None)), "without a truth"),
-    "only null truths": (changed(lambda t: every(t, ["truth"], None)), "without a truth"),
-    "NaN truth": (number_truth(NAN), "without a truth"),
+    "only null truths": (changed(lambda t: every(t, ["truth"], None)), "nothing tells right from wrong"),
     "infinite truth": (number_truth(INF), "finite"),
     "enormous truth": (number_truth(1e300), "finite"),
     "one class": (changed(lambda t: every(t, ["truth"], "cat")), "class"),
@@ -202,6 +200,12 @@ def test_a_broken_log(name, command, tmp_path, refuse, capsys):
 
 UNFIT = {
     "two rows": (changed(lambda t: t["truth"].__setitem__(slice(None), ["cat", "dog"]), rows=2), [], "at least 8 rows"),
+    "seven truths": (
+        changed(lambda t: t["truth"].__setitem__(slice(7, None), None)),
+        [],
+        "`truth` must have at least 8",
+    ),
+    "truths of one class": (changed(lambda t: t["truth"].__setitem__(t["truth"] != "cat", None)), [], "two classes"),
     "a quote that never ends": (raw(csv().replace("cat", '"cat', 1)), [], "`log` must"),
     "one group for all rows": (changed(lambda t: t.update(g=["same"] * 60)), ["--groups", "g"], "group"),
     "groups with gaps": (changed(lambda t: t.update(g=["a", "b", None] * 20)), ["--groups", "g"], "never empty"),
@@ -413,6 +417,9 @@ ODD = {
     "moments for features": changed(as_moments),
     "numbers beyond 2^53": changed(as_large_numbers),
     "gaps everywhere": changed(gaps_everywhere),
+    "a truth that is missing": changed(lambda t: t["truth"].__setitem__(4, None)),
+    "most truths missing": changed(lambda t: t["truth"].__setitem__(slice(12, None), None)),
+    "truths missing in CSV": raw(csv(change=lambda t: t["truth"].__setitem__(slice(0, 30), None))),
     "all features constant": changed(lambda t: every(t, ["x_0", "x_1", "x_2"], 1.0)),
     "large strings": changed(cast(pa.large_string(), "truth", *ANSWERS)),
     "views of strings": changed(cast(pa.string_view(), "truth", "kind", *ANSWERS)),
@@ -798,7 +805,7 @@ NEW_LOGS = {
     "no answer at all": lambda t: every(t, ANSWERS, None),
     "lists for answers": lambda t: t.update(answer_left=[["cat"]] * 60),
     "one class": lambda t: every(t, ["truth"], "cat"),
-    "null truth": lambda t: t["truth"].__setitem__(7, None),
+    "only null truths": lambda t: every(t, ["truth"], None),
 }
 
 

@@ -17,8 +17,8 @@ NO_ROWS = (
     "promise=0.3, which keeps that share of the log apart, or calibrate on other rows."
 )
 ESTIMATE = (
-    "`{}` cannot be promised on these rows: not everybody was asked, and what the others would have answered or "
-    "charged is an estimate. Ask without `confidence`, or calibrate on rows without holes."
+    "`{}` cannot be promised on these rows: not everybody was asked, or not every truth is known, and what would "
+    "have been answered or charged is an estimate. Ask without `confidence`, or calibrate on rows without holes."
 )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from askwho.core import Answers
-from askwho.policy import Chances, effective
+from askwho.policy import LearnedChances, effective
 
 N, SIZE = 3000, 5
 
@@ -59,7 +59,7 @@ DESIGNS = [at_random, by_a_feature, three_a_row, one_by_odds, in_blocks, by_an_a
 def test_weighed_rows_stand_for_all_of_them(design, who):
     rng, X = world()
     asked, answers = design(rng, X)
-    chances = Chances.learn(X, asked, np.arange(N), answers=answers)
+    chances = LearnedChances.learn(X, asked, np.arange(N), answers=answers)
     weights = chances.weights(members(*who))
     rows = effective(weights)
     if design is one_by_odds and len(who) > 1:
@@ -74,39 +74,39 @@ def test_weighed_rows_stand_for_all_of_them(design, who):
 
 def test_a_set_that_no_row_has_weighs_nothing():
     rng, X = world()
-    chances = Chances.learn(X, three_a_row(rng, X)[0], np.arange(N))
+    chances = LearnedChances.learn(X, three_a_row(rng, X)[0], np.arange(N))
     assert not chances.weights(members(0, 1, 2, 3)).any()
 
 
 def test_draws_of_a_given_number_are_not_independent():
     rng, X = world()
-    chances = Chances.learn(X, three_a_row(rng, X)[0], np.arange(N))
+    chances = LearnedChances.learn(X, three_a_row(rng, X)[0], np.arange(N))
     pair = chances.weights(members(0, 1))
     assert 1 / pair[pair > 0].mean() == pytest.approx(3 / 5 * 2 / 4, abs=0.02)
 
 
 def test_a_log_of_everybody_needs_no_chances():
     _, X = world()
-    assert Chances.learn(X, np.ones((N, SIZE), dtype=bool), np.arange(N)) is None
+    assert LearnedChances.learn(X, np.ones((N, SIZE), dtype=bool), np.arange(N)) is None
 
 
 def test_a_few_rows_in_one_group_have_chances_too():
     _, X = world()
     asked = np.tile([[True, False], [True, True]], (6, 1))
-    chances = Chances.learn(X[:12], asked, np.zeros(12))
+    chances = LearnedChances.learn(X[:12], asked, np.zeros(12))
     assert chances.weights(np.ones((12, 2), dtype=bool)).sum() == pytest.approx(12)
 
 
 def test_some_rows_weigh_what_they_do_among_all():
     rng, X = world()
-    chances = Chances.learn(X, three_a_row(rng, X)[0], np.arange(N))
+    chances = LearnedChances.learn(X, three_a_row(rng, X)[0], np.arange(N))
     some = np.arange(0, N, 7)
     np.testing.assert_array_equal(chances.rows(some).weights(members(0, 2)[some]), chances.weights(members(0, 2))[some])
 
 
 def test_prefixes_are_sets():
     rng, X = world()
-    chances = Chances.learn(X, by_a_feature(rng, X)[0], np.arange(N))
+    chances = LearnedChances.learn(X, by_a_feature(rng, X)[0], np.arange(N))
     order = rng.random((N, SIZE)).argsort(axis=1)[:, :3]
     each = chances.prefixes(order)
     for k in range(3):

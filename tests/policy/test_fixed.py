@@ -47,6 +47,10 @@ def test_what_a_budget_buys_best_is_taken_whoever_offers_it():
     assert {budget: setting.fixed for budget, setting in found.items()} == {0.5: (), 1.0: (0,), 2.0: (0, 1), 3.0: ()}
     assert tried.foreseen(found[1.0], "classification") == (1.0, 0.3)
     assert tried.foreseen(found[3.0], "classification") == (3.0, 0.1)
+    # For more money a gain must be clear: by luck some committee always errs a little less.
+    lucky = Fixed(np.array([[0, 1]]), np.array([[0.2, 0.29]]), np.full((1, 2), 2.0))
+    rows = Outcomes(np.zeros(1), np.array([[0.3, 0.2]]), np.ones((1, 2)), np.ones((1, 2), dtype=np.intp), fixed=lucky)
+    assert rows.meeting("classification", budget=2.0, max_error=None).fixed == ()
     # The luckiest of many committees would be found to meet an error.
     assert tried.meeting("classification", budget=None, max_error=0.25).fixed == ()
 

@@ -27,6 +27,9 @@ from askwho.persistence import digest, load, room_for, save
 from askwho.policy import Policy
 from askwho.report import write_report
 
+# What the log of a policy may have and later ones may lack: it is learned there.
+_OPTIONAL = ("propensity",)
+
 app = typer.Typer(
     help="Whom to ask about each query, how many of them, and how to combine what they say.",
     no_args_is_help=True,
@@ -449,14 +452,14 @@ def run(arguments: list[str]) -> None:
 
 def _unseen(policy: Policy, log: Path | Table) -> Log:
     """Read a log as the policy's own was read."""
-    return read_log(log, policy.columns, base=_base_of(policy))
+    return read_log(log, policy.columns, base=_base_of(policy), optional=_OPTIONAL)
 
 
 def _batches(policy: Policy, log: Path) -> Iterator[Log]:
     """Read a log as the policy's own was read, a batch at a time."""
     columns = replace(policy.columns, task=policy.task)
     usual = dict(zip(policy.panel.names, policy.judge.fees.usual.tolist(), strict=True))
-    return read_logs(log, columns, usual=usual, base=_base_of(policy))
+    return read_logs(log, columns, usual=usual, base=_base_of(policy), optional=_OPTIONAL)
 
 
 def _base_of(policy: Policy) -> str | None:

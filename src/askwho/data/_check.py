@@ -56,8 +56,14 @@ def describe(source: Any, columns: Columns) -> Description:  # noqa: ANN401 - as
         else:
             summary["task"] = task
             if columns.truth is not None:
-                problems += oracles(entities, seen.rows, task=task, whole=seen.truths.whole, columns=names)
-            problems += [*seen.faults(), *together.problems(list(names)), *moving.problems()]
+                problems += oracles(
+                    entities,
+                    seen.truths.cells.rows - seen.truths.cells.empty,
+                    task=task,
+                    whole=seen.truths.whole,
+                    columns=names,
+                )
+            problems += [*seen.faults(), *seen.dropped(), *together.problems(list(names)), *moving.problems()]
     return Description(seen.rows, summary, entities, problems)
 
 
@@ -79,9 +85,9 @@ def _logs(source: str | Path | Table, columns: Columns, usual: dict[str, float])
 
 
 def _entities(logs: Iterator[Log], together: Together, moving: OverTime) -> list[dict[str, Any]]:
-    """Everybody's fee, share of queries, and error; who was asked with whom, and when, is added to the others."""
+    """Everybody's fee, share of the queries that can be scored, and error; who was asked when and with whom beside."""
     names: list[str] = []
-    rows, regression = 0, False
+    rows, audited, regression = 0, 0, False
     asked, losses, fees = np.zeros(0), np.zeros(0), np.zeros(0)
     constant: list[float] | None = None
     for log in logs:
@@ -89,17 +95,17 @@ def _entities(logs: Iterator[Log], together: Together, moving: OverTime) -> list
             names, regression = list(log.panel.names), log.task == "regression"
             asked, losses, fees = (np.zeros(len(names)) for _ in range(3))
             constant = log.panel.fees.tolist()
-        rows += len(log)
+        rows, audited = rows + len(log), audited + int(log.audited.sum())
         asked += log.asked.sum(axis=0)
         losses += np.nansum(log.errors, axis=0)
         fees += log.fees.sum(axis=0)
-        together.add(log.asked)
+        together.add(log.asked[log.audited])
         moving.add(log)
         # A constant fee is itself: its mean over many rows would be off in the last digits.
         constant = constant if log.panel.fees.tolist() == constant else None
     means = np.sqrt(losses / asked) if regression else losses / asked
     each = constant if constant is not None else (fees / rows).tolist()
     return [
-        {"name": name, "fee": float(fee), "asked": float(count) / rows, "error": float(mean)}
+        {"name": name, "fee": float(fee), "asked": float(count) / audited, "error": float(mean)}
         for name, fee, count, mean in zip(names, each, asked, means, strict=True)
     ]

@@ -96,17 +96,20 @@ class Resolved:
     fees: dict[str, str] = field(default_factory=dict[str, str])
 
 
-def resolve(columns: Columns, present: Sequence[str], *, asked: bool = True) -> Resolved:
+def resolve(
+    columns: Columns, present: Sequence[str], *, asked: bool = True, optional: Collection[str] = ()
+) -> Resolved:
     """Return which of the columns that are there the patterns mean.
 
     Args:
         columns: what the user said.
         present: the table's columns.
         asked: whether answers or grades must be there; queries to be routed have none.
+        optional: what need not be there, of the names of `Columns`: `"propensity"`, of a later log.
     """
     for name in ("truth", "text", "groups", "id", "time", "propensity"):
         wanted = getattr(columns, name)
-        needed = asked or name == "text"
+        needed = name == "text" or (asked and name not in optional)
         if wanted is not None and needed and wanted not in present:
             raise InvalidInputError(f"`{name}` must be a column of the log, got {wanted!r}: it has {_some(present)}.")
     what = "grades" if columns.answers is None else "answers"

@@ -1,7 +1,7 @@
 """The log: queries, what everybody answered, what was right, and what was charged."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,16 @@ import numpy as np
 
 from askwho import _validation as check
 from askwho._types import FloatTable, Task
-from askwho.core import Answers, Entity, ErrorFunction, Panel, errors_from_grades, family, task_errors, truth_column
+from askwho.core import (
+    Answers,
+    Entity,
+    ErrorFunction,
+    Panel,
+    errors_from_grades,
+    family,
+    task_errors,
+    truth_column,
+)
 from askwho.data._charged import Charged
 from askwho.data._columns import Columns, check_cells, resolve
 from askwho.data._ids import read_ids, repeated
@@ -30,8 +39,8 @@ class Log:
         task: classification or regression.
         known: what is known before asking, by column: shape (n,), or (n, d) where cells are lists of d numbers.
         answers: what the entities said; None where the log holds grades.
-        truth: shape (n,); None where the log holds grades.
-        errors: shape (n, |A|), zero-one or squared, or 1 − grade; NaN where not asked.
+        truth: shape (n,), one of its values where it is not known (`audited`); None where the log holds grades.
+        errors: shape (n, |A|), zero-one or squared, or 1 − grade; NaN where not asked, or where the truth is not known.
         charged: what each charged, or would have.
         sampling: how the rows came to be there: which belong together, when, with what probability.
         info: shape (n, |A|), what came back with the answers; NaN where nothing did.
@@ -67,8 +76,14 @@ class Log:
 
     @property
     def asked(self) -> np.ndarray:
-        """Which entities were asked, shape (n, |A|)."""
+        """Which entities were asked, shape (n, |A|); nobody where the truth is not known: nothing is learned there."""
         return ~np.isnan(self.errors)
+
+    @property
+    def audited(self) -> np.ndarray:
+        """Of which rows the truth is known, shape (n,); of grades, all."""
+        known = self.sampling.audited
+        return np.ones(len(self), dtype=bool) if known is None else known
 
     def rows(self, index: np.ndarray) -> "Log":
         """Return the log of some of the rows."""
@@ -93,7 +108,7 @@ class Log:
         (log,) = whole_log([self.rows(index)])
         charged = log.charged.alone()
         entities = [replace(each, fee=float(fee)) for each, fee in zip(log.panel.entities, charged.usual, strict=True)]
-        task = log.task if log.truth is None else task_of(log.truth, log.columns)
+        task = log.task if log.truth is None else task_of(log.truth[log.audited], log.columns)
         if task != log.task:
             raise InvalidInputError(
                 f"`task` must be said where rows are kept apart, got 'auto': all rows tell of {log.task}, those that "
@@ -116,26 +131,40 @@ class Log:
             self,
             panel=panel,
             answers=answers,
-            errors=task_errors(answers, self.truth, panel=panel, error=error),
+            errors=_errors(answers, self.truth, panel, error, self.sampling.audited),
             charged=self.charged.behind(more),
             info=np.hstack([np.full((len(self), more), np.nan), self.info]),
         )
 
 
-def read_log(source: Any, columns: Columns, *, base: str | None = None) -> Log:  # noqa: ANN401
+def read_log(
+    source: Any,  # noqa: ANN401 - whatever is a table
+    columns: Columns,
+    *,
+    base: str | None = None,
+    optional: Collection[str] = (),
+) -> Log:
     """Return the log in a file, a data frame, columns by name or a list of dicts.
 
     Args:
         source: whatever `table_of` reads.
         columns: which column is what.
         base: the entity that is the base predictor, if one is.
+        optional: what need not be there, of the names of `columns`: `"propensity"` of a log that a policy's columns
+            read, which then is learned.
     """
-    (log,) = whole_log([log_of(read_table(source, texts=columns.texts), columns, base=base)])
+    (log,) = whole_log([log_of(read_table(source, texts=columns.texts), columns, base=base, optional=optional)])
     return log
 
 
 def read_logs(
-    path: Path, columns: Columns, *, usual: Mapping[str, float], base: str | None = None, rows: int = 1 << 14
+    path: Path,
+    columns: Columns,
+    *,
+    usual: Mapping[str, float],
+    base: str | None = None,
+    optional: Collection[str] = (),
+    rows: int = 1 << 14,
 ) -> Iterator[Log]:
     """Yield the log in a file a batch at a time, so that any file fits into memory.
 
@@ -144,13 +173,14 @@ def read_logs(
         columns: which column is what; its `task` must be said, for a few rows cannot tell.
         usual: each entity's fee where a query does not tell it, by name.
         base: the entity that is the base predictor, if one is.
+        optional: as in `read_log`.
         rows: how many a batch has.
     """
     if columns.task == "auto" and columns.truth is not None:
         raise InvalidInputError("`task` must be said of a log in batches, got 'auto': a few rows cannot tell.")
     start = itertools.count(step=rows)
     return whole_log(
-        log_of(table, columns, base=base, first=next(start), usual=usual)
+        log_of(table, columns, base=base, first=next(start), usual=usual, optional=optional)
         for table in read_batches(path, rows=rows, texts=columns.texts)
     )
 
@@ -162,6 +192,7 @@ def log_of(
     base: str | None = None,
     first: int = 0,
     usual: Mapping[str, float] | None = None,
+    optional: Collection[str] = (),
 ) -> Log:
     """Return the log of a table, or of a batch of a longer one.
 
@@ -171,8 +202,9 @@ def log_of(
         base: the entity that is the base predictor, if one is.
         first: which row of the log the first of the table is.
         usual: each entity's fee where a query does not tell it; its mean in the table, unless said.
+        optional: as in `read_log`.
     """
-    found = resolve(columns, list(table))
+    found = resolve(columns, list(table), optional=optional)
     check_cells(table, columns, found)
     names = list(found.entities)
     n = len(next(iter(table.values())))
@@ -188,10 +220,12 @@ def log_of(
         errors = errors_from_grades(np.column_stack(list(given.values())), panel=panel, nulls=columns.nulls)
     else:
         answers = Answers.from_table(given, panel, nulls=columns.nulls)
-        truth = truth_column(table[str(columns.truth)], answers, panel)
-        task = task_of(truth, columns)
-        errors = task_errors(answers, truth, panel=panel, error="zero-one" if task == "classification" else "squared")
+        audited = sampling.audited
+        truth = _truth(table[str(columns.truth)], answers, panel, audited)
+        task = task_of(truth if audited is None else truth[audited], columns)
+        errors = _errors(answers, truth, panel, "zero-one" if task == "classification" else "squared", audited)
     check.bounded(errors, "errors")
+    sampling.check_told(errors, columns, first=first)
     info = np.full(errors.shape, np.nan)
     for name, column in found.info.items():
         if name in names:
@@ -204,11 +238,12 @@ def whole_log(batches: Iterable[Log]) -> Iterator[Log]:
     """Yield the batches, and refuse what only all of them show: one class, somebody never asked, a name twice."""
     classes: set[Any] = set()
     asked: dict[str, bool] = {}
-    task, last, marks = None, None, list[np.ndarray]()
+    task, last, marks, audited = None, None, list[np.ndarray](), False
     for batch in batches:
         task = batch.task
         if task == "classification" and batch.truth is not None and len(classes) < 2:
-            classes.update(np.unique(batch.truth)[:2].tolist())
+            classes.update(np.unique(batch.truth[batch.audited])[:2].tolist())
+        audited = audited or bool(batch.audited.any())
         for j, name in enumerate(batch.panel.names):
             asked[name] = asked.get(name, False) or bool(batch.asked[:, j].any())
         # Names within a batch were compared as it was read: what was before is kept as fingerprints, for it is long.
@@ -222,6 +257,8 @@ def whole_log(batches: Iterable[Log]) -> Iterator[Log]:
             raise InvalidInputError(
                 f"`id` must name each query once, got {len(again)} that occur before, the first in row {again[0]}."
             )
+    if task is not None and not audited:
+        raise InvalidInputError("`truth` must be known of some rows, got none: nothing tells right from wrong.")
     if classes:
         check.two_classes(sorted(classes), "truth")
     for name, ever in asked.items():
@@ -245,6 +282,32 @@ def task_from(columns: Columns, kind: str, *, whole: bool, distinct: int, rows: 
     if kind != "numbers":
         return "classification"
     return "classification" if whole and distinct <= max(20, rows // 20) else "regression"
+
+
+def _truth(values: np.ndarray, answers: Answers, panel: Panel, audited: np.ndarray | None) -> np.ndarray:
+    """The truth, one of its values standing where it is not known."""
+    if audited is None:
+        return truth_column(values, answers, panel)
+    if not audited.any():
+        # A batch of a longer log: any value of the answers' type will do.
+        return np.full(len(values), answers.values[0, 0])
+    some = Answers(answers.values[audited], answers.states[audited])
+    known = truth_column(values[audited].tolist() if values.dtype.kind == "O" else values[audited], some, panel)
+    truth = np.full(len(values), known[0])
+    truth[audited] = known
+    return truth
+
+
+def _errors(
+    answers: Answers, truth: np.ndarray, panel: Panel, error: str | ErrorFunction, audited: np.ndarray | None
+) -> FloatTable:
+    """What each erred, NaN where not asked, and wherever the truth is not known."""
+    if audited is None:
+        return task_errors(answers, truth, panel=panel, error=error)
+    errors = np.full(answers.states.shape, np.nan)
+    some = Answers(answers.values[audited], answers.states[audited])
+    errors[audited] = task_errors(some, truth[audited], panel=panel, error=error)
+    return errors
 
 
 def _charged(

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Bool, Float, Shaped
 
 from askwho import _validation as check
 from askwho.core import is_null
@@ -24,12 +24,14 @@ class Sampling:
         propensity: shape (n,), the probability with which a row tells what it tells: that those were asked who were,
             and that the truth was looked up; None likewise.
         dated: whether `time` is in seconds since 1970, of dates.
+        audited: shape (n,), of which rows the truth is known; None where it is of all, or where there are grades.
     """
 
     groups: Shaped[np.ndarray, " n"]
     time: Float[np.ndarray, " n"] | None = None
     propensity: Float[np.ndarray, " n"] | None = None
     dated: bool = False
+    audited: Bool[np.ndarray, " n"] | None = None
 
     @classmethod
     def of(cls, table: Table, columns: Columns, *, first: int = 0) -> "Sampling":
@@ -41,19 +43,41 @@ class Sampling:
             first: which row of the log the first of the table is.
         """
         n = len(next(iter(table.values())))
+        chance = columns.propensity
+        unknown = np.zeros(n, dtype=bool) if columns.truth is None else is_null(table[columns.truth])
         time, dated = (None, False) if columns.time is None else _times(table[columns.time], columns.time)
         return cls(
             table[columns.groups] if columns.groups else np.arange(first, first + n),
             time,
-            None if columns.propensity is None else _probabilities(table[columns.propensity], columns.propensity),
+            # Of a later log it may not be told, though it was of the first.
+            None if chance is None or chance not in table else _probabilities(table[chance], chance),
             dated,
+            ~unknown if unknown.any() else None,
         )
+
+    def check_told(self, errors: Float[np.ndarray, "n a"], columns: Columns, *, first: int = 0) -> None:
+        """Raise where a row tells something, and not with what probability, though others do.
+
+        Args:
+            errors: shape (n, |A|), NaN where nobody was asked, or nobody knows.
+            columns: which column is what.
+            first: which row of the log the first of these is.
+        """
+        if self.propensity is None:
+            return
+        missing = np.flatnonzero(~np.isnan(errors).all(axis=1) & np.isnan(self.propensity))
+        if len(missing):
+            raise InvalidInputError(
+                f"`propensity` must be told wherever somebody was asked, got {len(missing)} empty cells in "
+                f"{columns.propensity!r}, the first in row {first + missing[0]}: where a set was certain it is 1."
+            )
 
     def rows(self, index: Any) -> "Sampling":  # noqa: ANN401 - whatever picks rows of an array
         """Return the design of some of the rows."""
-        time = None if self.time is None else self.time[index]
-        chances = None if self.propensity is None else self.propensity[index]
-        return Sampling(self.groups[index], time, chances, self.dated)
+        time, propensity, audited = (
+            None if each is None else each[index] for each in (self.time, self.propensity, self.audited)
+        )
+        return Sampling(self.groups[index], time, propensity, self.dated, audited)
 
 
 def moment(time: float, *, dated: bool) -> str:

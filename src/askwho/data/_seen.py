@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from askwho import _validation as check
 from askwho._types import Task
-from askwho.core import Cell, null_states
+from askwho.core import Cell, is_null, null_states
 from askwho.data._charges import charges
 from askwho.data._columns import Columns, Resolved
 from askwho.data._holes import holes
@@ -24,7 +26,7 @@ class Seen:
     def __init__(self, columns: Columns, found: Resolved) -> None:
         self.columns, self.found, self.rows = columns, found, 0
         named = [*found.features, *found.entities.values(), *found.fees.values()]
-        self.cells = {name: Cells() for name in named}
+        self.cells = {name: Cells() for name in [*named, *filter(None, [columns.propensity])]}
         self.truths = Truths(columns, found.features)
         self.labels = None if columns.truth is None else Labels(columns.truth, found.entities)
         self.ids, self.texts, self.groups = Ids(), Texts(), Groups()
@@ -77,16 +79,33 @@ class Seen:
         entities, truth = self.found.entities, columns.truth
         groups = None if columns.groups is None else table[columns.groups]
         found: list[Problem] = []
+        known = np.ones(len(next(iter(table.values()))), dtype=bool) if truth is None else ~is_null(table[truth])
         if truth is not None:
-            halves, copies = self.sample.halves(groups), self.truths.copies
-            found += leaks(table, halves, truth=truth, features=features, task=self.task, copies=copies)
+            halves, copies = self.sample.halves(groups)[known], self.truths.copies
+            told = {name: values[known] for name, values in table.items()}
+            found += leaks(told, halves, truth=truth, features=features, task=self.task, copies=copies)
         # Rows of one group are no new evidence of what depends on what: each group speaks once.
         rows = self.sample.one_of_each(groups)
+        told = {name: values[rows][known[rows]] for name, values in table.items()}
+        found += charges(told, fees=self.found.fees, answers=entities, truth=truth, task=self.task)
         table = {name: values[rows] for name, values in table.items()}
-        found += charges(table, fees=self.found.fees, answers=entities, truth=truth, task=self.task)
         states = zip(entities.items(), null_states(columns.nulls, list(entities)), strict=True)
         holed = {name: column for (name, column), state in states if state is Cell.NOT_ASKED}
         return [*found, *holes(table, answers=holed, features=features)]
+
+    def dropped(self) -> Iterator[Problem]:
+        """Yield a problem where every row tells everything, and not for certain: others must have been left out."""
+        name = self.columns.propensity
+        if name is None or self.truths.cells.empty or any(self.cells[c].empty for c in self.found.entities.values()):
+            return
+        cells = self.cells[name]
+        if cells.total < cells.numbers * (1 - 1e-9):
+            yield Problem(
+                "warning",
+                "below 1, though everybody was asked about every row and every truth is known: rows that were not "
+                "looked at must be in the log, too, their truth empty",
+                name,
+            )
 
     def _ids(self) -> Iterator[Problem]:
         return iter(()) if self.columns.id is None else self.ids.problems(self.columns.id)

@@ -52,9 +52,14 @@ class Truths:
         """What the truth is, told from all of it."""
         if self.columns.truth is None:
             return "classification"
-        rows = self.cells.rows
+        rows = self.known
         distinct = len(self.classes) if self.countable else rows + 1
         return task_from(self.columns, self.cells.kind, whole=self.whole, distinct=distinct, rows=rows)
+
+    @property
+    def known(self) -> int:
+        """Of how many rows the truth is known."""
+        return self.cells.rows - self.cells.empty
 
     def problems(self) -> Iterator[Problem]:
         """Yield what is wrong with the truth."""
@@ -62,8 +67,17 @@ class Truths:
         if name is None or not cells.rows:
             return
         count, rows = cells.cells("empty")
+        if count == cells.rows:
+            yield Problem("error", "every cell is empty: nothing tells right from wrong", name)
+            return
         if count:
-            yield Problem("error", f"{count} rows without a truth", name, rows)
+            yield Problem(
+                "warning",
+                f"{count} of {cells.rows} rows without a truth ({count / cells.rows:.0%}): what was answered there is "
+                "not scored, and the others are weighed by how likely they were looked up",
+                name,
+                rows,
+            )
         if len(cells.kinds) == 1 and self.task == "classification":
             if len(self.classes) < 2:
                 only = shown(next(iter(self.classes)))

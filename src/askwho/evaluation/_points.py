@@ -56,6 +56,7 @@ class Tally:
         fees: shape (draws + 1,), sum of fees, or of those foreseen.
         charged: shape (draws + 1,), weighed sum of fees beyond those foreseen.
         squares: sum of squared weights, of groups.
+        chance: sum of squared weights times the variance that an error expected of a row has, where that is a share.
         labels: what to call it.
         means: sum and count of what else is told of it, by name.
     """
@@ -68,6 +69,7 @@ class Tally:
     fees: Float[np.ndarray, " b"]
     charged: Float[np.ndarray, " b"]
     squares: float
+    chance: float
     labels: Mapping[str, float]
     means: Mapping[str, tuple[float, float]]
 
@@ -81,6 +83,7 @@ class Tally:
             self.fees + other.fees,
             self.charged + other.charged,
             self.squares + other.squares,
+            self.chance + other.chance,
             self.labels,
             {name: (total + other.means[name][0], n + other.means[name][1]) for name, (total, n) in self.means.items()},
         )
@@ -149,6 +152,7 @@ class Resamples:
             known = ~np.isnan(point.errors)
             share = np.where(known, 1.0 if point.weights is None else point.weights, 0.0)
             expected = np.zeros(len(known)) if point.expected is None else point.expected
+            likely = np.clip(expected, 0.0, 1.0)
             paid = np.where(np.isnan(point.fees), 0.0, point.fees)
             foreseen = paid if point.foreseen is None else point.foreseen
             scored, hoped, losses, fees, charged = (
@@ -173,6 +177,7 @@ class Resamples:
                     fees,
                     charged,
                     float(np.square(np.bincount(self.group, share)).sum()),
+                    float((np.square(share) * likely * (1.0 - likely)).sum()),
                     point.labels,
                     {name: _sums(values, share) for name, values in point.means.items()},
                 )
@@ -219,13 +224,18 @@ def error_interval(tally: Tally) -> list[float]:
     """Return the interval of an error, as it is shown.
 
     Of shares: Clopper and Pearson's, for as many rows as the spread of the resamples says there are (Korn and Graubard
-    1998): it covers where errors are rare, and where none was seen. Of numbers: the middle of the resamples.
+    1998): it covers where errors are rare, and where none was seen. Where not everybody was asked, no more rows than
+    the errors that were expected allow: rows that weigh much are mostly hard ones, and a few of them that went well by
+    chance say little. Of numbers: the middle of the resamples.
     """
     loss, effective = tally.loss, tally.effective
     share, variance = float(loss[0]), float(np.nanvar(loss[1:]))
     if tally.task == "regression" or not 0.0 <= share <= 1.0 or effective <= 1.0:
         return interval(tally.shown(loss)[1:])
     n = min(share * (1.0 - share) / variance, float(tally.rows[0])) if variance > 0 else effective
+    if tally.chance > 0:
+        hoped = min(float(ratio(tally.expected[:1], tally.rows[:1])[0]), 1.0)
+        n = min(n, hoped * (1.0 - hoped) * float(tally.scored[0]) ** 2 / tally.chance)
     # Few groups know their own variance badly: as Student's t is wider than the normal.
     n *= (1.96 / float(stdtrit(effective - 1.0, 0.975))) ** 2
     wrong = share * n

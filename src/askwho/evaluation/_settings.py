@@ -51,7 +51,9 @@ def sequential_points(policy: Policy, held: Replay) -> list[Point]:
         point = Point(taken.errors, taken.fees, {"fee_weight": float(price)}, known)
         if like is not None and held.chances is not None:
             weights = held.chances.weights(members_of(taken.order, taken.sizes, len(expert)))
-            point = replace(point, weights=weights, expected=like.expected, foreseen=like.fees)
+            # Where only truths are missing, and no answer, what is paid is known.
+            foreseen = like.fees if np.isnan(taken.fees).any() else None
+            point = replace(point, weights=weights, expected=like.expected, foreseen=foreseen)
         points.append(point)
     return points
 
@@ -105,8 +107,10 @@ def everyone_points(policy: Policy, held: Replay) -> dict[str, list[Point]]:
     order = np.tile(by_error, (len(log), 1))
     everyone = held.as_in_training(np.clip(mean_errors, 1e-6, 1 if classes else None))
     fees = np.where(np.isnan(log.errors), 0.0, log.fees)[:, by_error].sum(axis=1)
+    labels = {"k": len(by_error)}
     return {
-        name: [Point(everyone.errors(order, rule)[:, -1], fees, {"k": len(by_error)})] for name, rule in names.items()
+        name: [_looked_up(Point(everyone.errors(order, rule)[:, -1], fees, labels), held)]
+        for name, rule in names.items()
     }
 
 
@@ -135,7 +139,15 @@ def oracle_points(policy: Policy, held: Replay) -> list[Point]:
     key = np.where(np.isnan(errors), np.inf, errors)
     order = np.lexsort((np.broadcast_to(held.log.fees, key.shape), key), axis=1)[:, : policy.cardinality.width]
     best, paid = held.best_of(order), held.paid(order)
-    return [Point(best[:, k], paid[:, k], {"k": k + 1}) for k in range(best.shape[1])]
+    return [_looked_up(Point(best[:, k], paid[:, k], {"k": k + 1}), held) for k in range(best.shape[1])]
+
+
+def _looked_up(point: Point, held: Replay) -> Point:
+    """The same of whoever was asked, over the rows whose truth is known, weighed by how likely that was."""
+    if held.chances is None or held.log.audited.all():
+        return point
+    nobody = np.zeros(held.asked.shape, dtype=bool)
+    return replace(point, weights=held.chances.weights(nobody), foreseen=np.zeros(len(point.fees)))
 
 
 def point_of(

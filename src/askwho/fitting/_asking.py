@@ -5,8 +5,8 @@ from jaxtyping import Int
 
 from askwho.beliefs import Asking, Pool, random_masks, worth_asking
 from askwho.core import each_fold
-from askwho.policy import InTurn
-from askwho.replay import Replay, price_grid
+from askwho.policy import InTurn, Outcomes
+from askwho.replay import Replay, like_at_once, price_grid
 
 FEWEST_WHOLE = 8
 """A committee of k is worth learning of where so many rows have k answers."""
@@ -14,7 +14,15 @@ FEWEST_WHOLE = 8
 _PRICES = 14
 
 
-def learn_turns(replay: Replay, real: Replay, fold: Int[np.ndarray, " n"], *, random_state: int) -> InTurn:
+def learn_turns(
+    replay: Replay,
+    real: Replay,
+    fold: Int[np.ndarray, " n"],
+    *,
+    random_state: int,
+    like: Outcomes,
+    others: Replay | None = None,
+) -> InTurn:
     """Return the rule, and what it got, paid and asked on rows that it had not seen.
 
     Args:
@@ -22,6 +30,8 @@ def learn_turns(replay: Replay, real: Replay, fold: Int[np.ndarray, " n"], *, ra
         real: the same rows with the answers that are there.
         fold: shape (n,).
         random_state: the seed.
+        like: what asking at once did on the same rows, and on others behind them.
+        others: rows of which no truth is known.
     """
     beliefs, case, answers, truth = replay.believed()
     panel = replay.log.panel
@@ -61,6 +71,14 @@ def learn_turns(replay: Replay, real: Replay, fold: Int[np.ndarray, " n"], *, ra
     # Between two prices the rule is a mixture of theirs: more of them cost little, and a budget is met more closely.
     tried = np.sort(np.concatenate([prices, np.sqrt(prices[1:-1] * prices[2:])]))
     n = len(case)
+    if others is not None:
+        whole = rule(np.arange(n))
+        parts = [(held, real.rows(held).walked(rule(rows), tried)) for rows, held in each_fold(fold % 2)]
+        parts.append((n + np.arange(len(others.log)), others.walked(whole, tried)))
+        order = np.argsort(np.concatenate([held for held, _ in parts]))
+        got, paid, sizes, weights = (np.hstack([done[i] for _, done in parts])[:, order] for i in range(4))
+        error, fee = like_at_once(like, tried, got, paid, weights)
+        return InTurn(whole, real.outcomes(tried, error, fee, sizes, in_turn=True, others=others))
     got, paid, sizes = np.empty((len(tried), n)), np.empty((len(tried), n)), np.empty((len(tried), n), dtype=np.intp)
     anew = real.anew(random_state)
     # Two halves suffice: what is learned here has few parameters.

@@ -74,13 +74,15 @@ def done(policy: Policy, log: Log, like: Policy) -> tuple[Outcomes, Outcomes | N
     """
     replay = Replay.of(policy, log)
     tried, anew = replay.at_once(policy.cardinality, like.tried.prices), replay.anew(0)
-    constant = None if like.tried.fixed is None else _here(like.tried.fixed, like, policy)
+    # What a committee gets where no truth is known is only imagined: of such rows none is compared.
+    fixed = like.tried.fixed if log.audited.all() else None
+    constant = None if fixed is None else _here(fixed, like, policy)
     if constant is not None:
         tried = replace(tried, fixed=alike(replay, constant, anew))
     if policy.turns is None or like.turns is None:
         return tried, None
     asking, rates = policy.turns.asking, like.turns.tried.prices
-    turns = replay.outcomes(rates, *replay.taken(asking, rates, anew), in_turn=True, fresh=True)
+    turns = replay.outcomes(rates, *replay.taken(asking, rates, anew, tried), in_turn=True, fresh=True)
     if constant is not None:
         turns = replace(turns, fixed=alike(replay, constant, anew, asking))
     return tried, turns

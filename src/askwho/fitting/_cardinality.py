@@ -27,6 +27,7 @@ def learn_cardinality(
     settings: SurrogateCardinality | None,
     width: int,
     random_state: int,
+    others: Replay | None = None,
 ) -> tuple[Cardinality, Outcomes]:
     """Return how many to ask, and what that did on rows that it had not seen, at each price.
 
@@ -37,6 +38,7 @@ def learn_cardinality(
         settings: of the paper's Algorithm 2; None for D_x(k), learned once for every price.
         width: the largest committee.
         random_state: the seed.
+        others: rows of which no truth is known: nothing is learned from them, but what is met is met over them, too.
     """
     seen, n = replay.seen, len(replay.log)
     prices = replay.prices(_PRICES if settings is None else _SURROGATE_PRICES)
@@ -84,12 +86,31 @@ def learn_cardinality(
                 if p % _TAUGHT == 0:
                     every[p // _TAUGHT, held] = curve
     got, paid = real.came(orders, sizes, errors if real.chances is None else None)
-    if real.chances is not None:
-        got = corrected(expected, got, real.weights(orders, sizes), grouped(real.log.groups))
     learned = learn(np.arange(n))
     if real.chances is not None:
+        weights, groups = real.weights(orders, sizes), real.log.groups
+        if others is not None:
+            more, more_sizes, more_paid = _unscored(others, learned, prices)
+            expected, sizes, paid = (
+                np.hstack(pair) for pair in ((expected, more), (sizes, more_sizes), (paid, more_paid))
+            )
+            got, weights = np.hstack([got, np.full(more.shape, np.nan)]), np.hstack([weights, np.zeros(more.shape)])
+            groups = np.concatenate([groups, others.log.groups])
+        got = corrected(expected, got, weights, grouped(groups))
         learned = replace(learned, curve=replace(learned.curve, scale=_scale(real, orders[::_TAUGHT], every)))
-    return at_work(learned), real.outcomes(prices, got, paid, sizes)
+    return at_work(learned), real.outcomes(prices, got, paid, sizes, others=others)
+
+
+def _unscored(
+    rows: Replay, learned: Cardinality, prices: Float[np.ndarray, " p"]
+) -> tuple[Float[np.ndarray, "p m"], Int[np.ndarray, "p m"], Float[np.ndarray, "p m"]]:
+    """What rows without a truth are expected to get at each price, how many are asked, and what they are paid."""
+    seen = rows.seen
+    orders = rows.orders(prices.tolist(), learned.width)
+    sizes = learned.sizes_at(seen.X, seen.expected, orders, seen.fees, prices.tolist())
+    each = list(zip(orders, sizes, strict=True))
+    expected = [at_size(learned.curve.predict(seen.X, seen.expected, order), size) for order, size in each]
+    return np.stack(expected), sizes, np.stack([at_size(rows.paid(order), size) for order, size in each])
 
 
 def _scale(real: Replay, orders: Sequence[Order], expected: Float[np.ndarray, "p n K"]) -> float:

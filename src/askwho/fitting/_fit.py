@@ -20,8 +20,20 @@ from askwho.fitting._in_time import judged_by_the_future, later_folds
 from askwho.fitting._judge import learn_judge
 from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
 from askwho.learners import Trial, check_learner, own_base
-from askwho.policy import POSTERIOR, Combine, Combiner, Facts, Past, Policy, answers_of_all, check_rule
-from askwho.replay import Replay, alike, chances_of, constant_committees
+from askwho.policy import (
+    POSTERIOR,
+    Combine,
+    Combiner,
+    Facts,
+    Judge,
+    Past,
+    Policy,
+    Seen,
+    answers_of_all,
+    check_rule,
+    grouped,
+)
+from askwho.replay import Replay, alike, chances_of, constant_committees, corrected, looked_up
 
 # What a fold must hold to teach anything.
 _ROWS_A_FOLD = 4
@@ -77,14 +89,18 @@ def fit(
     check_learner(learner)
     seed = check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     whole, (log, kept) = log, _kept_apart(log, check.finite_number(promise, "promise", minimum=0.0), seed)
-    count = fold_count(cv, len(log), log.groups)
-    later = later_folds(log, count, least=FEWEST, random_state=seed)
+    told = np.flatnonzero(log.audited)
+    count = fold_count(cv, len(told), log.groups[told], what="log" if log.audited.all() else "truth")
+    later = later_folds(log.rows(told), count, least=FEWEST, random_state=seed)
     given = _Settings(base, learner, committee, settings, encoder, cv, max_k, seed)
     policy = _learned(log, given, later, say)
     if later is not None:
         say("judging by what came later")
         settled = given.as_in(policy)
-        policy = judged_by_the_future(policy, log, later, lambda past: _learned(past, settled, None, _nobody))
+        # Of rows without a truth the future says nothing.
+        policy = judged_by_the_future(
+            policy, log.rows(told), later, lambda past: _learned(past, settled, None, _nobody)
+        )
     return until(policy if kept is None else promised(policy, kept), whole)
 
 
@@ -121,16 +137,24 @@ def _nobody(_: str) -> None:
 def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, say: Callable[[str], None]) -> Policy:
     """The policy that all of these rows teach; its learner is chosen by later folds, where there are some."""
     seed, encoder, committee = given.seed, given.encoder, given.committee
-    fold = folds(log.groups, fold_count(given.cv, len(log), log.groups), random_state=seed)
+    # Whoever was right is learned where the truth is known; the others say what queries there are, and what they cost.
+    told, untold = np.flatnonzero(log.audited), np.flatnonzero(~log.audited)
+    count = fold_count(given.cv, len(told), log.groups[told], what="truth" if len(untold) else "log")
+    fold = folds(log.groups[told], count, random_state=seed)
     if encoder != "hashing" and log.columns.text is not None:
         say(f"encoding {len(log)} texts")
     features = FeatureEncoder.fit(log.known, text=log.columns.text, encoder=encoder, random_state=seed)
-    X = features.transform(log.known)
+    encoded = features.transform(log.known)
+    looked = looked_up(log, encoded)
+    X = encoded if looked is None else encoded[told]
+    rest = log.rows(untold)
+    if looked is not None:
+        log, looked = log.rows(told), looked[told]
     trial = _base(log, X, features, fold, wanted=given.base == "auto", seed=seed, say=say)
     whole = log if trial is None else with_base(log, trial)
     width = _width(whole, given.max_k)
     classes = 0 if whole.answers is None or whole.task != "classification" else _different(whole.answers)
-    chances = chances_of(whole, X)
+    chances = chances_of(whole, X, looked)
     judge, seen, trials, width = learn_judge(
         whole,
         X,
@@ -145,8 +169,6 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
     )
     if trial is not None:
         seen = replace(seen, said=trial.answers, shares=trial.shares)
-    # Where an entity was not asked its expected error stands in: else it would be judged on other rows than others.
-    errors = np.where(np.isnan(whole.errors), seen.expected, whole.errors).mean(axis=0)
     family = None if whole.answers is None else whole.answers.family
     real = Replay(whole, seen, Combiner(whole.task, None, classes, family), chances=chances)
     real = learn_beliefs(real, fold, committee=committee, random_state=seed)
@@ -157,9 +179,16 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
     replay = choose_overlap(replay, width=width)
     judge = replace(judge, overlap=replay.seen.judged.overlap)
     real = replace(real, seen=replay.seen, combiner=replay.combiner)
-    how_many, tried = learn_cardinality(replay, real, fold, settings=given.cardinality, width=width, random_state=seed)
-    turns = None if replay.case is None else learn_turns(replay, real, fold, random_state=seed)
-    if given.cardinality is None and not judge.priced:
+    others = (
+        None if looked is None else _untold(rest, encoded[untold], whole.panel, trial, judge, features, real.combiner)
+    )
+    how_many, tried = learn_cardinality(
+        replay, real, fold, settings=given.cardinality, width=width, random_state=seed, others=others
+    )
+    turns = None
+    if replay.case is not None:
+        turns = learn_turns(replay, real, fold, random_state=seed, like=tried, others=others)
+    if given.cardinality is None and not judge.priced and others is None:
         # The paper's own policies stay as they are: whoever tells queries apart otherwise must beat who does not.
         anew, constant = real.anew(seed), constant_committees(replay, width)
         tried = replace(tried, fixed=alike(real, constant, anew))
@@ -177,8 +206,41 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
         tried=tried,
         turns=turns,
         past=Past.of(X, whole.errors, random_state=seed),
-        facts=Facts(tuple(errors.tolist()), trials, committees, None if trial is None else trial.base.name),
+        facts=Facts(
+            tuple(_mean_errors(real, others).tolist()), trials, committees, None if trial is None else trial.base.name
+        ),
     )
+
+
+def _untold(
+    log: Log,
+    X: np.ndarray,
+    panel: Panel,
+    trial: Trial | None,
+    judge: Judge,
+    encoder: FeatureEncoder,
+    combiner: Combiner,
+) -> Replay:
+    """Rows of which no truth is known, as the policy sees them."""
+    said, shares = None, None
+    if trial is not None:
+        said, shares = trial.base.say(X, None if encoder.text is None else encoder.texts(log.known))
+        log = log.behind(panel, answers_of_all(panel, len(log), said=said, given=log.answers))
+    seen = Seen(X, judge.judge(X), judge.fees.of(X), said, shares)
+    case = None if log.answers is None else combiner.case(log.answers, seen, log.info)
+    return Replay(log, seen, combiner, None if case is None else replace(case, there=seen.judged.covered))
+
+
+def _mean_errors(real: Replay, others: Replay | None) -> np.ndarray:
+    """What each errs over all rows: else it would be judged on other rows than others."""
+    if real.chances is None:
+        return real.log.errors.mean(axis=0)
+    every = [real] if others is None else [real, others]
+    expected = np.vstack([each.seen.expected for each in every])
+    weights = np.zeros(expected.shape)
+    weights[: len(real.log)] = real.chances.cells
+    groups = grouped(np.concatenate([each.log.groups for each in every]))
+    return corrected(expected.T, np.vstack([each.log.errors for each in every]).T, weights.T, groups).mean(axis=1)
 
 
 def _kept_apart(log: Log, share: float, seed: int) -> tuple[Log, Log | None]:

@@ -99,7 +99,10 @@ def learn_judge(
         make = suited(candidate, X, log.errors, fold, random_state=random_state)
         raw = cross_fit(make, X, log.errors, fold, random_state=random_state)
         calibration = Calibration.fit(raw, log.errors)
-        calibrated = calibration.apply(raw)
+        # A rising map follows the very rows that it is learned from: what is borne out shows on others.
+        calibrated = np.empty_like(raw)
+        for rows, held in each_fold(fold):
+            calibrated[held] = Calibration.fit(raw[rows], log.errors[rows]).apply(raw[held])
         shrinkage = Shrinkage.fit(calibrated, log.errors, weights_asked, squared=log.task == "regression")
         judged, whole = Judgement(shrinkage.apply(calibrated), weights), Judgement(calibrated, weights)
         trials[name], unshrunk = area(judged, width), area(whole, width)

@@ -12,7 +12,9 @@ from askwho.policy._errors import mean_error, shown
 from askwho.policy._facts import Facts
 from askwho.policy._fees import Fees
 from askwho.policy._fixed import Fixed
+from askwho.policy._given_chances import GivenChances
 from askwho.policy._judge import Judge
+from askwho.policy._learned_chances import LearnedChances, learn_looked_up
 from askwho.policy._outcomes import Outcomes, Setting, grouped
 from askwho.policy._overlap import SHARES, overlaps
 from askwho.policy._policy import FEWEST_ROWS, Policy
@@ -43,9 +45,11 @@ __all__ = [
     "Facts",
     "Fees",
     "Fixed",
+    "GivenChances",
     "InTurn",
     "Judge",
     "Judgement",
+    "LearnedChances",
     "Outcome",
     "Outcomes",
     "Past",
@@ -61,6 +65,7 @@ __all__ = [
     "effective",
     "grouped",
     "in_turn",
+    "learn_looked_up",
     "mean_error",
     "overlaps",
     "rule_names",

@@ -57,14 +57,18 @@ class Fixed:
         """Return the same on some of the rows."""
         return Fixed(self.members, self.errors[:, rows], self.fees[:, rows])
 
-    def within(self, task: Task, budget: float) -> tuple[tuple[int, ...], float, float] | None:
-        """Return who of those within a mean fee err least, with their error and fee; None where nobody is."""
+    def within(self, task: Task, budget: float) -> int | None:
+        """Return which of those within a mean fee errs least; None where none is."""
         fees, errors = self.means(task)
         able = np.flatnonzero((fees <= budget) & np.isfinite(errors))
         if not able.size:
             return None
-        best = int(able[np.lexsort((fees[able], errors[able]))[0]])
-        return tuple(self.members[best][self.members[best] >= 0].tolist()), float(errors[best]), float(fees[best])
+        return int(able[np.lexsort((fees[able], errors[able]))[0]])
+
+    def who(self, committee: int) -> tuple[int, ...]:
+        """Return who is in a committee."""
+        members = self.members[committee]
+        return tuple(members[members >= 0].tolist())
 
     def means(self, task: Task) -> tuple[Float[np.ndarray, " c"], Float[np.ndarray, " c"]]:
         """Return mean fee and error of each, over the rows that could be scored, NaN where none could."""

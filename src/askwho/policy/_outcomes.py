@@ -55,8 +55,8 @@ class Outcomes:
         groups: shape (n,), which rows belong together; None where each is alone.
         coins: shape (n,), `Seen.coins` of each query; None where prices are not mixed.
         fresh: whether nothing of the policy was learned from these rows: they may carry a promise.
-        estimated: what is an estimate, because not everybody was asked: `"errors"`, `"fees"`; nothing may be promised
-            of it.
+        estimated: what is an estimate, because not everybody was asked, or not every truth looked up: `"errors"`,
+            `"fees"`; nothing may be promised of it.
         kept: what was done on rows that were kept for promises; None where none were.
         fixed: what committees got that are the same for every query; None where there are none to compare with.
     """
@@ -172,15 +172,27 @@ class Outcomes:
         place = int(found[np.lexsort(order)[0]])
         if budget is not None and max_error is None and self.fixed is not None:
             alike = self.fixed.within(task, budget * _ROUNDED)
-            if alike is not None and alike[1:] < (smooth[place], fees[place]):
-                return replace(self.setting(place), fixed=alike[0])
+            if alike is not None and self._better(
+                self.fixed, alike, place, float(fees[place]), float(smooth[place]), task
+            ):
+                return replace(self.setting(place), fixed=self.fixed.who(alike))
         return self.setting(place)
+
+    def _better(self, fixed: Fixed, committee: int, place: int, fee: float, error: float, task: Task) -> bool:
+        """Whether a committee for all is to be preferred: by any gain for no more money, by a clear one for more."""
+        fees, errors = fixed.means(task)
+        if fees[committee] <= fee * _ROUNDED:
+            return (float(errors[committee]), float(fees[committee])) < (error, fee)
+        change = fixed.errors[committee] - self.at(self.errors, np.array([place]))[:, 0]
+        change = change[~np.isnan(change)]
+        noise = change.std() / np.sqrt(max(1, len(change)))
+        return bool(errors[committee] < error) and bool(change.mean() < -noise)
 
     def foreseen(self, setting: Setting, task: Task) -> tuple[float, float]:
         """Return the mean fee and the error that a setting of these rows had on them."""
         if setting.fixed and self.fixed is not None:
-            for members, fee, error in zip(self.fixed.members, *self.fixed.means(task), strict=True):
-                if tuple(members[members >= 0].tolist()) == setting.fixed:
+            for committee, (fee, error) in enumerate(zip(*self.fixed.means(task), strict=True)):
+                if self.fixed.who(committee) == setting.fixed:
                     return float(fee), float(error)
         fees, errors = self.means(task)
         for place in range(self.places):

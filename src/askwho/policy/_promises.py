@@ -31,8 +31,8 @@ _MOST_STAKE = 0.99
 _CELLS, _AT_A_TIME = 1 << 20, 128
 # What is said where a promise would stand on what was never seen.
 _ESTIMATED = (
-    "`{name}` cannot be promised on these rows: not everybody was asked, and what the others would have answered or "
-    "charged is an estimate. Ask without `confidence`, or calibrate on rows without holes."
+    "`{name}` cannot be promised on these rows: not everybody was asked, or not every truth is known, and what would "
+    "have been answered or charged is an estimate. Ask without `confidence`, or calibrate on rows without holes."
 )
 # Enough for six digits, which is what a message shows: 2⁻²⁴ of the range is left.
 _HALVINGS = 24

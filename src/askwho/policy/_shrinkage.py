@@ -8,8 +8,11 @@ from jaxtyping import Float
 
 from askwho._parts import State, part
 
-# A signal within two standard errors of nothing is taken for noise: to follow noise costs more than to miss a little.
+# What is borne out is drawn down by two standard errors' square: to follow noise costs more than to miss a little.
 _ERRORS = 2.0
+# A signal within so many standard errors of nothing is noise: several learners are tried, each in several parts, and
+# the best of them is taken: two standard errors are found somewhere in many a log of nothing but noise.
+_FEWEST_ERRORS = 3.0
 # Rows that the panel's variance counts as beside an entity's own: a variance of twenty is known to a third of itself.
 _PRIOR_ROWS = 20.0
 
@@ -89,7 +92,7 @@ class Shrinkage:
             beyond_chance = np.square(slopes - whole)[spread] - variances[spread]
             # Entities are told apart where their slopes differ by more than chance would have it, and its own chance.
             doubt = np.sqrt(2.0 * np.square(variances[spread]).sum()) / spread.sum()
-            between = max(0.0, float(beyond_chance.mean()) - float(doubt))
+            between = max(0.0, float(beyond_chance.mean()) - _FEWEST_ERRORS * float(doubt))
             trust = between / (between + variances[spread]) if between > 0 else np.zeros(int(spread.sum()))
             own[spread] = pooled + trust * (slopes[spread] - pooled)
         return cls(centre, level, float(np.clip(_kept(shared, uncertain), 0.0, 1.0)), np.clip(own, 0.0, 1.0))
@@ -157,7 +160,7 @@ def _slope(said: np.ndarray, came: np.ndarray, share: np.ndarray, known: np.ndar
 
 def _kept(slope: float, variance: float) -> float:
     """What is left of a slope that is itself uncertain (as James and Stein 1961, positive part)."""
-    if not np.isfinite(variance) or slope <= 0:
+    if not np.isfinite(variance) or slope <= _FEWEST_ERRORS * np.sqrt(variance):
         return 0.0
     return slope * max(0.0, 1.0 - _ERRORS**2 * variance / slope**2)
 

@@ -1,9 +1,10 @@
 """A policy, or its parts, on logged rows: the one way for fitting, calibrating, evaluating and reporting."""
 
 from askwho.replay._alike import alike, constant_committees
+from askwho.replay._chances import chances_of, looked_up
 from askwho.replay._later import later, none_later
-from askwho.replay._replay import Replay, Taken, at_size, chances_of, checked_scores, joined, members_of, price_grid
-from askwho.replay._robust import corrected, pooled_ratio
+from askwho.replay._replay import Replay, Taken, at_size, checked_scores, joined, members_of, price_grid
+from askwho.replay._robust import corrected, like_at_once, pooled_ratio
 
 __all__ = [
     "Replay",
@@ -16,6 +17,8 @@ __all__ = [
     "corrected",
     "joined",
     "later",
+    "like_at_once",
+    "looked_up",
     "members_of",
     "none_later",
     "pooled_ratio",

@@ -33,8 +33,9 @@ from askwho.policy import (
     in_turn,
     mean_error,
 )
+from askwho.replay._chances import chances_of, looked_up
 from askwho.replay._imagined import imagined
-from askwho.replay._robust import corrected
+from askwho.replay._robust import corrected, like_at_once
 
 # Prices at which rankings are compared: the area under their hull moves little with more.
 _PRICES_TO_COMPARE = 9
@@ -108,7 +109,7 @@ class Replay:
             raise InvalidInputError(f"`log` must be one of {policy.task}, as the policy's own was, got {log.task}.")
         if case is not None:
             case = replace(case, there=seen.judged.covered)
-        return cls(whole, seen, policy.combiner, case, chances_of(whole, seen.X))
+        return cls(whole, seen, policy.combiner, case, chances_of(whole, seen.X, looked_up(whole, seen.X)))
 
     def rows(self, chosen: Int[np.ndarray, " m"]) -> "Replay":
         """Return some of the rows."""
@@ -117,8 +118,11 @@ class Replay:
         return Replay(self.log.rows(chosen), self.seen.rows(chosen), self.combiner, case, chances)
 
     def anew(self, random_state: int) -> "list[Replay]":
-        """Return the rows with answers imagined anew, a few times over; nothing where there are no holes."""
-        if self.chances is None:
+        """Return the rows with answers imagined anew, a few times over.
+
+        Nothing where there are no holes, and where not every truth is known, beside which answers are imagined.
+        """
+        if self.chances is None or not self.log.audited.all():
             return []
         return [self.imagined(np.random.default_rng([random_state, i]), anew=True) for i in range(_DRAWS)]
 
@@ -178,11 +182,20 @@ class Replay:
         log = self.log
         if log.answers is None or log.truth is None or (rule is None and self.combiner.rule is None):
             return in_order(log.errors, order)[:, :1]
-        members = self.combiner.committee(log.panel, order, self.seen, log.answers)
-        error = "zero-one" if log.task == "classification" else "squared"
+        return self._scored(self._committees(order, rule, log.answers, log.truth))
+
+    def _committees(self, order: Order, rule: str | Combine | None, answers: Answers, truth: np.ndarray) -> np.ndarray:
+        members = self.combiner.committee(self.log.panel, order, self.seen, answers)
+        error = "zero-one" if self.log.task == "classification" else "squared"
         return prefix_errors(
-            members, log.truth, combine=lambda each: self.combiner.prefixes(each, self.case, rule), error=error
+            members, truth, combine=lambda each: self.combiner.prefixes(each, self.case, rule), error=error
         )
+
+    def _scored(self, table: Float[np.ndarray, "n ..."]) -> Float[np.ndarray, "n ..."]:
+        """The same where the truth is known, NaN elsewhere."""
+        if self.log.sampling.audited is None:
+            return table
+        return np.where(self.log.audited.reshape(-1, *[1] * (table.ndim - 1)), table, np.nan)
 
     def best_of(self, order: Order) -> Float[np.ndarray, "n K"]:
         """Return the least error among the first k, shape (n, K): it needs the truth."""
@@ -309,17 +322,22 @@ class Replay:
         *,
         in_turn: bool = False,
         fresh: bool = False,
+        others: "Replay | None" = None,
     ) -> Outcomes:
-        """Return outcomes with the groups and coins of these rows; asked in turn, what is paid goes by answers too."""
+        """Return outcomes with the groups and coins of these rows; asked in turn, what is paid goes by answers too.
+
+        Behind these rows there may be others, of which no truth is known.
+        """
         holes = self.chances is not None
         estimated = {"errors": holes, "fees": self.log.charged.guessed or (holes and in_turn)}
+        every = [self] if others is None else [self, others]
         return Outcomes(
             prices,
             got,
             paid,
             sizes,
-            grouped(self.log.groups),
-            self.seen.coins,
+            grouped(np.concatenate([each.log.groups for each in every])),
+            np.concatenate([each.seen.coins for each in every]),
             fresh,
             tuple(name for name, is_so in estimated.items() if is_so),
         )
@@ -333,10 +351,30 @@ class Replay:
         decided, sure = beliefs.decide(case, turns.believed, answers, turns.members(asked.shape[1]))
         errors = np.where(turns.known, ((decided != truth) | (sure == 0)).astype(np.float64), np.nan)
         # What would have been paid beyond an answer that the log does not have is not known either.
-        return Taken(errors, np.where(turns.known, turns.paid(self.log.fees), np.nan), turns.order)
+        fees = np.where(turns.known, turns.paid(self.log.fees), np.nan)
+        return Taken(self._scored(errors), fees, turns.order)
+
+    def walked(
+        self, asking: Asking, prices: Float[np.ndarray, " p"]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return what asking in turn got, paid and asked at each price, and what rows weigh, each of shape (p, n).
+
+        What it got and paid is NaN where an answer is missing; what it got, where the truth is.
+        """
+        done = [self.in_turn(asking, float(price)) for price in prices]
+        got, paid, sizes = (np.stack([getattr(each, name) for each in done]) for name in ("errors", "fees", "sizes"))
+        if self.chances is None:
+            return got, paid, sizes, np.ones(got.shape)
+        count = self.asked.shape[1]
+        weights = np.stack([self.chances.weights(members_of(each.order, each.sizes, count)) for each in done])
+        return got, paid, sizes, weights
 
     def taken(
-        self, asking: Asking, prices: Float[np.ndarray, " p"], anew: "Sequence[Replay]" = ()
+        self,
+        asking: Asking,
+        prices: Float[np.ndarray, " p"],
+        anew: "Sequence[Replay]" = (),
+        like: Outcomes | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return what asking in turn got, paid and asked at each price, each of shape (p, n).
 
@@ -345,13 +383,14 @@ class Replay:
             prices: λ, shape (p,).
             anew: the same rows with answers imagined anew, several times over, where there are holes: what is expected
                 where the next answer is missing.
+            like: what asking at once did on these rows, which is expected where not every truth is known.
         """
-        done = [self.in_turn(asking, float(price)) for price in prices]
-        got, paid, sizes = (np.stack([getattr(each, name) for each in done]) for name in ("errors", "fees", "sizes"))
+        got, paid, sizes, weights = self.walked(asking, prices)
         if self.chances is None:
             return got, paid, sizes
-        count, groups = self.asked.shape[1], grouped(self.log.groups)
-        weights = np.stack([self.chances.weights(members_of(each.order, each.sizes, count)) for each in done])
+        if like is not None and not self.log.audited.all():
+            return *like_at_once(like, prices, got, paid, weights), sizes
+        groups = grouped(self.log.groups)
         each = [rows.taken(asking, prices) for rows in anew]
         error, fee, size = (np.mean([draw[part] for draw in each], axis=0) for part in range(3))
         return (
@@ -365,15 +404,6 @@ class Replay:
         if self.combiner.beliefs is None or self.case is None or self.log.answers is None or self.log.truth is None:
             raise InvalidInputError("`log` must hold answers that are classes, and the policy beliefs, to ask in turn.")
         return self.combiner.beliefs, self.case, self.log.answers, self.log.truth
-
-
-def chances_of(log: Log, X: Float[np.ndarray, "n d"]) -> Chances | None:
-    """Return with what probability those were asked who were; None where everybody was."""
-    answers = log.answers
-    if answers is None:
-        # Of grades it is the grade that the next may have been asked by.
-        answers = Answers(np.nan_to_num(log.errors), np.where(log.asked, Cell.ANSWERED, Cell.NOT_ASKED).astype(np.int8))
-    return Chances.learn(X, log.asked, log.groups, answers=answers, own=log.panel.own)
 
 
 def members_of(order: Int[np.ndarray, "n K"], sizes: Int[np.ndarray, " n"], count: int) -> Bool[np.ndarray, "n a"]:

@@ -3,6 +3,8 @@
 import numpy as np
 from jaxtyping import Float, Int
 
+from askwho.policy import Outcomes
+
 # A model is moved by what is beyond so many standard errors: of a few rows with large weights these are told too small.
 _ERRORS = 2.0
 
@@ -36,6 +38,38 @@ def corrected(
     square = np.square(mean)
     beyond = np.maximum(square - _ERRORS**2 * variance, 0.0)
     return expected + np.divide(beyond, square, out=np.zeros_like(square), where=square > 0) * mean
+
+
+def like_at_once(
+    like: Outcomes,
+    prices: Float[np.ndarray, " p"],
+    got: Float[np.ndarray, "p n"],
+    paid: Float[np.ndarray, "p n"],
+    weights: Float[np.ndarray, "p n"],
+) -> tuple[Float[np.ndarray, "p n"], Float[np.ndarray, "p n"]]:
+    """Return what asking in turn is taken to get and to pay, where the truth is not known of every row.
+
+    What asking at once at about the same price gets and pays is expected of every row alike, known or not.
+
+    Args:
+        like: asking at once, on the same rows.
+        prices: λ, shape (p,).
+        got: shape (p, n), NaN where it cannot be known.
+        paid: shape (p, n), likewise.
+        weights: shape (p, n), one by the probability that it could.
+    """
+    near = np.abs(like.prices[:, None] - prices).argmin(axis=0)
+    weights = np.where(np.isnan(got), 0.0, weights)
+    error = corrected(like.errors[near], got, weights, like.groups)
+    if np.isnan(paid).any():
+        # Fees are nearly known: what came beyond those expected is taken as it is, or a budget would be missed.
+        expected = like.fees[near]
+        share, gap = _weighed(expected, paid, weights)
+        total = share.sum(axis=1, keepdims=True)
+        paid = expected + np.divide(
+            (share * gap).sum(axis=1, keepdims=True), total, out=np.zeros_like(total), where=total > 0
+        )
+    return error, np.maximum(paid, 0.0)
 
 
 def pooled_ratio(

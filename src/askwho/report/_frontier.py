@@ -144,10 +144,11 @@ def _view(points: Sequence[Series], whole: Sequence[Series]) -> tuple[float, flo
     """What of the errors is in the frame: chief baselines, `whole` with intervals; the weak would press it flat."""
     ends = [*(s.errors for s in points), *(s.high for s in whole), *(s.low for s in whole)]
     shown = np.concatenate(ends)
+    shown = shown[~np.isnan(shown)]
     if not shown.size:
-        # So few rows that nothing is told: an empty frame.
+        # Too few rows to tell anything of anybody: an empty frame says so.
         return 0.0, 1.0
-    low, high = float(np.nanmin(shown)), float(np.nanmax(shown))
+    low, high = float(shown.min()), float(shown.max())
     room = 0.06 * (high - low) or 0.05
     return max(low - room, -room), high + room
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from askwho.evaluation import Bound, Resamples, sensitivity, single_point
+from askwho.policy import GivenChances
 from askwho.report._findings import Decided
 from askwho.report._html import Html, element, quoted, table
 from askwho.report._sections import section
@@ -25,7 +26,7 @@ def hidden_reasons(decided: Decided, best: str, resamples: Resamples) -> Html | 
         resamples: of the queries.
     """
     held, policy = decided.held, decided.policy
-    if held.chances is None or held.chances.given:
+    if held.chances is None or isinstance(held.chances, GivenChances):
         return None
     single = single_point(held, policy.panel.names.index(best))
     if any(not tally.told for tally in resamples.tally([decided.point, single])):

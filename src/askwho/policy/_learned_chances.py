@@ -1,0 +1,318 @@
+"""With what probability those who were asked were asked, where nothing says: learned from the log's own rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int, Shaped
+
+from askwho.core import Answers, Cell, each_fold, folds
+from askwho.learners import Linear, grow
+from askwho.policy._chances import Chances, symmetric
+
+# Folds that the chances are cross-fitted in: a row's own asking must not have a say in its weight.
+_FOLDS = 5
+# Less than this is not learned but imagined: a row that stands for fifty others stands for none of them.
+_LEAST = 0.02
+# Somebody who was asked about nearly everything is asked always: weights would add noise, and take nothing away.
+_NEARLY_ALL = 0.99
+# Answers of more kinds than this are no categories that asking could go by.
+_MOST_KINDS = 20
+# A richer account is taken where it is better by so many standard errors (Breiman et al. 1984 take one): each of many
+# entities is looked at.
+_ERRORS_BETTER = 2.0
+# Trees of being asked, and rows a leaf: a share is worth its name over a score of them.
+_TREES, _LEAF = 32, 20
+# Of many features, as text has, so many are tried at a split: asking mostly goes by one, which must be found.
+_MOST_TRIED = 64
+# Rounds of raking; the chances move by less than a thousandth after a dozen (Deming and Stephan 1940).
+_ROUNDS = 15
+# Chances of an entity that differ by more than this over rows go by the features; folds alone move them by less.
+_SPREAD = 0.05
+# Deviations at which the numbers asked a row are taken not to be those of independent draws.
+_DEVIATIONS = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedChances(Chances):
+    """The probability that a set was asked, as the rows of a log tell it.
+
+    By what the features say of each entity, and, where asking went by answers already there, by those too: propensity
+    scores (Rosenbaum and Rubin 1983). How entities go together is told by how many a row has: independently of each
+    other, or as many as there are by design, each with its own odds (conditional Poisson sampling, Hájek 1964).
+    Entities that are always asked together are one.
+
+    Args:
+        asked: shape (n, |A|), whom the log has.
+        each: shape (n, u), the probability that each unit was asked.
+        unit: shape (|A|,), the unit of each entity; −1 for those always asked.
+        odds: shape (n, u), of each unit where the number asked is by design; None where they are independent.
+        sizes: shape (u + 1,), how the numbers asked are tilted; None likewise.
+        looked_up: shape (n,), the probability that the truth was looked up; None where it is known of every row.
+    """
+
+    asked: Bool[np.ndarray, "n a"]
+    each: Float[np.ndarray, "n u"]
+    unit: Int[np.ndarray, " a"]
+    odds: Float[np.ndarray, "n u"] | None = None
+    sizes: Float[np.ndarray, " s"] | None = None
+    looked_up: Float[np.ndarray, " n"] | None = None
+
+    @classmethod
+    def learn(
+        cls,
+        X: Float[np.ndarray, "n d"],
+        asked: Bool[np.ndarray, "n a"],
+        groups: Shaped[np.ndarray, " n"],
+        *,
+        answers: Answers | None = None,
+        own: Bool[np.ndarray, " a"] | None = None,
+        looked_up: Float[np.ndarray, " n"] | None = None,
+        random_state: int = 0,
+    ) -> "LearnedChances | None":
+        """Return the chances that a log's own rows teach, cross-fitted by group; None where everybody was asked.
+
+        Args:
+            X: shape (n, d), what was known before asking.
+            asked: shape (n, |A|).
+            groups: shape (n,), which rows stay together.
+            answers: what was answered: asking may have gone by it.
+            own: shape (|A|,), who answers without being asked.
+            looked_up: shape (n,), the probability that the truth was looked up, of rows of which it was; None where it
+                is known of all.
+            random_state: the seed of folds and trees.
+        """
+        if asked.all() and looked_up is None:
+            return None
+        share = asked.mean(axis=0)
+        always = share >= _NEARLY_ALL
+        unit = np.full(asked.shape[1], -1)
+        if always.all():
+            return cls(asked, np.ones((len(X), 0)), unit, looked_up=looked_up)
+        columns, place = np.unique(asked[:, ~always], axis=1, return_inverse=True)
+        unit[~always] = place.reshape(-1)
+        fold = _folds(groups, random_state)
+        known = _heard(answers, always if own is None else always & ~own)
+        design = X if known is None else np.hstack([X, known])
+        each = np.clip(_shares(design, columns.astype(np.float64), fold, random_state), _LEAST, 1.0)
+        by_answers = None if answers is None else _successive(each, columns, unit, asked, answers, fold)
+        if by_answers is not None:
+            return cls(asked, np.clip(by_answers, _LEAST, 1.0), unit, looked_up=looked_up)
+        odds, sizes = _coupled(each, columns) or (None, None)
+        return cls(asked, each, unit, odds, sizes, looked_up)
+
+    def among(self, rows: Int[np.ndarray, " m"], n: int, looked_up: Float[np.ndarray, " n"]) -> "LearnedChances":
+        """Return the chances of n rows, of which these are some; of the others nothing is known.
+
+        Args:
+            rows: shape (m,), which they are.
+            n: how many there are in all.
+            looked_up: shape (n,), the probability that the truth was looked up.
+        """
+
+        def spread(table: np.ndarray, value: float) -> np.ndarray:
+            found = np.full((n, table.shape[1]), value, dtype=table.dtype)
+            found[rows] = table
+            return found
+
+        odds = None if self.odds is None else spread(self.odds, 1.0)
+        asked = spread(self.asked, value=False)
+        return LearnedChances(asked, spread(self.each, 1.0), self.unit, odds, self.sizes, looked_up)
+
+    def rows(self, chosen: Int[np.ndarray, " m"]) -> "LearnedChances":
+        """Return the chances of some of the rows."""
+        odds = None if self.odds is None else self.odds[chosen]
+        looked_up = None if self.looked_up is None else self.looked_up[chosen]
+        return LearnedChances(self.asked[chosen], self.each[chosen], self.unit, odds, self.sizes, looked_up)
+
+    @property
+    def cells(self) -> Float[np.ndarray, "n a"]:
+        """What each single answer weighs, shape (n, |A|): one by the probability that it was asked for; else 0."""
+        each = np.ones(self.asked.shape)
+        units = self.unit >= 0
+        each[:, units] = self.each[:, self.unit[units]]
+        if self.looked_up is not None:
+            each *= self.looked_up[:, None]
+        return np.where(self.asked, 1.0 / each, 0.0)
+
+    def chance(self, members: Bool[np.ndarray, "n a"]) -> Float[np.ndarray, " n"]:
+        """Return the probability that all members were asked, shape (n,)."""
+        inside = np.zeros(self.each.shape, dtype=bool)
+        for j in np.flatnonzero(self.unit >= 0):
+            inside[:, self.unit[j]] |= members[:, j]
+        if self.odds is None or self.sizes is None:
+            found = np.where(inside, self.each, 1.0).prod(axis=1)
+        else:
+            found = _joint(self.odds, self.sizes, inside)
+        return found if self.looked_up is None else found * self.looked_up
+
+
+def learn_looked_up(
+    X: Float[np.ndarray, "n d"],
+    audited: Bool[np.ndarray, " n"],
+    groups: Shaped[np.ndarray, " n"],
+    *,
+    random_state: int = 0,
+) -> Float[np.ndarray, " n"]:
+    """Return how likely the truth of each row was looked up, by its features, cross-fitted by group, shape (n,)."""
+    fold = _folds(groups, random_state)
+    return np.clip(_shares(X, audited[:, None].astype(np.float64), fold, random_state)[:, 0], _LEAST, 1.0)
+
+
+def _folds(groups: np.ndarray, random_state: int) -> np.ndarray:
+    count = min(_FOLDS, len(np.unique(groups)))
+    return folds(groups, count, random_state=random_state) if count > 1 else np.zeros(len(groups), dtype=np.intp)
+
+
+def _heard(answers: Answers | None, always: np.ndarray) -> np.ndarray | None:
+    """What those said who are always asked, as columns; None where that is no small list of classes."""
+    if answers is None or not always.any():
+        return None
+    found = [_kinds(answers, j) for j in np.flatnonzero(always).tolist()]
+    there = [each for each in found if each is not None]
+    return np.hstack(there) if there else None
+
+
+def _kinds(answers: Answers, j: int) -> np.ndarray | None:
+    """An entity's answers as columns of 0 and 1; None where there are too many kinds."""
+    spoke = answers.states[:, j] == Cell.ANSWERED
+    kinds = np.unique(answers.values[spoke, j])
+    if not 1 < len(kinds) <= _MOST_KINDS:
+        return None
+    return ((answers.values[:, j, None] == kinds) & spoke[:, None]).astype(np.float64)
+
+
+def _shares(X: np.ndarray, asked: np.ndarray, fold: np.ndarray, random_state: int) -> np.ndarray:
+    """How likely each unit is asked, out of fold: its mean, a line, or trees, whichever is clearly better."""
+    from sklearn.ensemble import ExtraTreesRegressor  # noqa: PLC0415 - to learn alone: it takes long to import
+
+    def forest(rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        trees: Any = ExtraTreesRegressor(
+            _TREES,
+            min_samples_leaf=min(_LEAF, max(1, len(rows) // 10)),
+            max_features=min(X.shape[1], _MOST_TRIED),
+            random_state=random_state,
+        )
+        trees = grow(trees, X[rows], asked[rows] if asked.shape[1] > 1 else asked[rows, 0])
+        return lambda held: trees.predict(held).reshape(len(held), -1)
+
+    def line(rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        return Linear().fit(X[rows], asked[rows]).predict
+
+    def mean(rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda held: np.tile(asked[rows].mean(axis=0), (len(held), 1))
+
+    best = loss = plain = np.empty(0)
+    for learn in (mean, line, forest):
+        found = np.empty(asked.shape)
+        if len(np.unique(fold)) < 2:
+            found = mean(np.arange(len(X)))(X)
+        else:
+            for rows, held in each_fold(fold):
+                found[held] = learn(rows)(X[held])
+        found = np.clip(found, _LEAST, 1.0)
+        each = np.square(found - asked)
+        if learn is mean:
+            best, loss, plain = found, each, each
+            continue
+        won = _better(each, plain) & (each.mean(axis=0) < loss.mean(axis=0))
+        best, loss = np.where(won, found, best), np.where(won, each, loss)
+    return best
+
+
+def _better(losses: np.ndarray, than: np.ndarray) -> np.ndarray:
+    """Which columns lose less by more than chance would have it."""
+    gain = than - losses
+    return gain.mean(axis=0) > _ERRORS_BETTER * gain.std(axis=0) / np.sqrt(len(gain))
+
+
+def _successive(
+    each: np.ndarray, columns: np.ndarray, unit: np.ndarray, asked: np.ndarray, answers: Answers, fold: np.ndarray
+) -> np.ndarray | None:
+    """Chances given whom was asked before and what they said; None where what they said does not matter.
+
+    Those asked most often are taken to be asked first. Conditioning on whom was asked, and never on who follows, keeps
+    the product of the chances an honest weight (Robins, Hernán and Brumback 2000).
+    """
+    if len(np.unique(fold)) < 2:
+        return None
+    order = np.argsort(-columns.mean(axis=0), kind="stable")
+    found, matters = each.copy(), False
+    before: list[np.ndarray] = []
+    said: list[np.ndarray] = []
+    for u in order:
+        here = columns[:, u]
+        logit = np.log(each[:, u : u + 1] / np.maximum(1.0 - each[:, u : u + 1], 1e-3))
+        if said:
+            plain = _logistic(np.hstack([logit, *before]), here, fold)
+            richer = _logistic(np.hstack([logit, *before, *said]), here, fold)
+            won = _better(np.square(richer - here)[:, None], np.minimum(np.square(plain - here), np.inf)[:, None])
+            if won[0]:
+                found[:, u], matters = richer, True
+        before.append(here[:, None].astype(np.float64))
+        for j in np.flatnonzero(unit == u).tolist():
+            kinds = _kinds(answers, j)
+            if kinds is not None:
+                said.append(np.where(asked[:, j, None], kinds, 0.0))
+    return found if matters else None
+
+
+def _logistic(design: np.ndarray, asked: np.ndarray, fold: np.ndarray) -> np.ndarray:
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - likewise
+
+    found = np.empty(len(asked))
+    for rows, held in each_fold(fold):
+        if asked[rows].all() or not asked[rows].any():
+            found[held] = asked[rows].mean()
+            continue
+        model: Any = LogisticRegression(C=1.0, max_iter=300).fit(design[rows], asked[rows])
+        found[held] = model.predict_proba(design[held])[:, 1]
+    return found
+
+
+def _coupled(each: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Odds and a tilt of sizes by which as many are asked a row as the log has; None where draws are independent.
+
+    The joint law with the given chances and numbers a row that is otherwise as random as can be.
+    """
+    size = columns.sum(axis=1)
+    beyond = np.square(size - each.sum(axis=1))
+    expected = (each * (1.0 - each)).sum(axis=1)
+    gap = beyond - expected
+    chance = _DEVIATIONS * gap.std() / np.sqrt(len(gap)) + 1e-9
+    # Numbers that vary more than independent draws would, although the features have a say, are features not told
+    # well enough: to tilt sizes by them would weigh a handful of rows for all.
+    if abs(gap.mean()) <= chance or (gap.mean() > 0 and bool(np.ptp(each, axis=0).max() > _SPREAD)):
+        return None
+    units = each.shape[1]
+    wanted = np.bincount(size, minlength=units + 1) / len(size)
+    sizes = (wanted > 0).astype(np.float64)
+    odds = np.clip(each, _LEAST, 1.0 - 1e-6)
+    odds = odds / (1.0 - odds)
+    none = np.zeros(each.shape, dtype=bool)
+    for _ in range(_ROUNDS):
+        # The overall scale of odds is the tilt's own: kept from drifting, or both would run away together.
+        odds /= np.exp(np.log(odds).mean(axis=1, keepdims=True))
+        sums = symmetric(odds, none)
+        law = sums * sizes
+        law /= law.sum(axis=1, keepdims=True)
+        sizes = np.where(wanted > 0, sizes * wanted / np.maximum(law.mean(axis=0), 1e-12), 0.0)
+        total = (sums * sizes).sum(axis=1)
+        inclusion = np.empty_like(each)
+        for u in range(units):
+            inside = none.copy()
+            inside[:, u] = True
+            inclusion[:, u] = odds[:, u] * (symmetric(odds, inside)[:, :-1] * sizes[1:]).sum(axis=1) / total
+        odds *= each / np.maximum(inclusion, 1e-9)
+    return odds, sizes
+
+
+def _joint(odds: np.ndarray, sizes: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    """The probability that at least the units inside were asked, shape (n,)."""
+    total = (symmetric(odds, np.zeros(inside.shape, dtype=bool)) * sizes).sum(axis=1)
+    rest = symmetric(odds, inside)
+    count = inside.sum(axis=1)
+    degree = np.arange(len(sizes)) + count[:, None]
+    tilt = np.where(degree < len(sizes), sizes[np.minimum(degree, len(sizes) - 1)], 0.0)
+    return np.where(inside, odds, 1.0).prod(axis=1) * (rest * tilt).sum(axis=1) / total

@@ -1,0 +1,49 @@
+"""With what probability the rows of a log tell what they tell: as it says itself, or as it teaches."""
+
+import numpy as np
+from jaxtyping import Float
+
+from askwho.core import Answers, Cell
+from askwho.data import Log
+from askwho.policy import Chances, GivenChances, LearnedChances, learn_looked_up
+
+
+def looked_up(log: Log, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"] | None:
+    """Return how likely each truth was looked up, shape (n,): learned, or 1 where the log tells it with who was asked.
+
+    None where every truth is known.
+    """
+    audited = log.audited
+    if audited.all():
+        return None
+    if log.sampling.propensity is not None:
+        return np.ones(len(log))
+    return learn_looked_up(X, audited, log.groups)
+
+
+def chances_of(
+    log: Log, X: Float[np.ndarray, "n d"], looked_up: Float[np.ndarray, " n"] | None = None
+) -> Chances | None:
+    """Return with what probability those were asked who were: told, or learned; None where everybody was.
+
+    Args:
+        log: its rows.
+        X: shape (n, d), the same encoded.
+        looked_up: shape (n,), how likely each truth was looked up; None where every truth is known.
+    """
+    told, own = log.sampling.propensity, log.panel.own
+    if told is not None:
+        return GivenChances.of(log.asked, told, own=own, looked_up=looked_up is not None)
+    if looked_up is not None and not log.audited.all():
+        rows = np.flatnonzero(log.audited)
+        if not len(rows):
+            # A batch of a longer log that nobody looked at.
+            return LearnedChances(log.asked, np.ones((len(log), 0)), np.full(len(own), -1), looked_up=looked_up)
+        known = chances_of(log.rows(rows), X[rows], looked_up[rows])
+        assert isinstance(known, LearnedChances)  # noqa: S101 - the truth has a probability of its own
+        return known.among(rows, len(log), looked_up)
+    answers = log.answers
+    if answers is None:
+        # Of grades it is the grade that the next may have been asked by.
+        answers = Answers(np.nan_to_num(log.errors), np.where(log.asked, Cell.ANSWERED, Cell.NOT_ASKED).astype(np.int8))
+    return LearnedChances.learn(X, log.asked, log.groups, answers=answers, own=own, looked_up=looked_up)
