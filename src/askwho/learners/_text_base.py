@@ -37,7 +37,7 @@ def text_base(texts: Sequence[str], truth: Shaped[np.ndarray, " n"], fold: Int[n
     if all(len(np.unique(truth[some][seen])) > 1 for seen, _ in each_fold(fold[some])):
         whole = len(some) == len(texts)
         part = chosen if whole else Crossed(chosen.name, _fit, words[some], truth[some], fold[some])
-        richer = _with_characters(part, [texts[row] for row in some.tolist()], fold[some])
+        richer = _with_characters(part, [texts[int(row)] for row in some], fold[some])
         if _clearly_best(part, [richer]) is richer:
             chosen = richer if whole else _with_characters(chosen, texts, fold)
     others = [partial(_fit, strength=strength) for strength in _OTHER_STRENGTHS]
