@@ -133,10 +133,12 @@ BASES = ["logistic", "forest-classifier"]
 
 
 def base_of(name, truth, texts=None):
-    from askwho.learners import _own  # noqa: PLC0415 - the one way to a model that did not win
+    from askwho.learners import _own, _words  # noqa: PLC0415 - the one way to a model that did not win
 
-    inputs = X if texts is None else _own.words_of(texts)
-    return OwnBase(name, _own._fit(name, 0, inputs, truth), "features" if texts is None else "text")
+    if texts is None:
+        return OwnBase(name, _own._fit(name, 0, X, truth), "features")
+    words = _words.words_of(texts, characters=name == "words-and-characters")
+    return OwnBase(name, _words.Words().fit(words, truth), _own._READS[name])
 
 
 @pytest.mark.parametrize("truth", TRUTHS)
@@ -166,11 +168,12 @@ def test_a_base_of_numbers_answers_as_before_it_was_written(name):
         assert read.classes is None
 
 
+@pytest.mark.parametrize("name", ["words", "words-and-characters"])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_a_base_of_texts_answers_as_before_it_was_written(classes):
+def test_a_base_of_texts_answers_as_before_it_was_written(classes, name):
     truth = np.array(["cat", "dog", "owl"])[rng.integers(0, classes, 120)]
     said = [f"the {word} of row {i}" if i % 5 else f"row {i}" for i, word in enumerate(truth)]
-    base = base_of("words", truth, said)
+    base = base_of(name, truth, said)
     answers, shares = base.say(X[:120], said)
     assert (answers == truth).mean() > 0.9
     for read in copies(base):

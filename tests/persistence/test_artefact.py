@@ -78,7 +78,7 @@ KINDS = {
     "text": (
         lambda n, seed: with_text(synthetic.classification(n, seed)),
         replace(COLUMNS, features=None, text="text"),
-        lambda p: p.base.reads == "text",
+        lambda p: p.base.reads == "words",
     ),
     "a base": (lambda n, seed: based(synthetic.classification(n, seed)), COLUMNS, lambda p: p.base.reads == "features"),
     "fees by query": (

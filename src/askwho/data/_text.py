@@ -1,8 +1,6 @@
 """A text encoder that needs no download: hashed words and characters, weighed, and pressed into a few dimensions."""
 
 import hashlib
-import math
-import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,21 +10,23 @@ import numpy as np
 from jaxtyping import Float, UInt64
 
 from askwho._parts import State, part
+from askwho._tokens import tokens, writable
+from askwho.data._make_up import make_up
 
 # Plain counts: they are weighed here, and a sign of their own would let two words in one bucket hide each other.
 _OPTIONS: dict[str, Any] = {"alternate_sign": False, "norm": None}
 # Pairs of words tell "not good" from "good"; so many buckets that words of a log seldom share one.
-_WORDS: dict[str, Any] = {"n_features": 2**14, "ngram_range": (1, 2), **_OPTIONS}
-# Characters carry scripts without spaces, codes and formulas.
+_WORDS: dict[str, Any] = {
+    "n_features": 2**14,
+    "ngram_range": (1, 2),
+    "tokenizer": tokens,
+    "token_pattern": None,
+    **_OPTIONS,
+}
+# Characters carry parts of words, codes and formulas.
 _CHARACTERS: dict[str, Any] = {"n_features": 2**13, "analyzer": "char_wb", "ngram_range": (3, 3), **_OPTIONS}
 # The first few hundred characters tell the kind of text; more of them take longer to count.
 _FIRST = 300
-# The make-up of a text shows in so many characters; counting more of them takes time and tells nothing new.
-_LONG = 2000
-# Of ASCII alone, as bytes: one call of `translate` counts them.
-_DIGITS, _CAPITALS, _MARKS = (
-    characters.encode() for characters in (string.digits, string.ascii_uppercase, string.punctuation)
-)
 
 
 @part("text-encoder")
@@ -63,7 +63,7 @@ class TextEncoder:
     def transform(self, texts: Sequence[str]) -> Float[np.ndarray, "n e"]:
         """Return the encoded texts, shape (n, dimensions + 14): directions, then length, lines and make-up."""
         dense = np.asarray(_weigh(_counts(texts), self.idf) @ self.components.T)
-        return np.hstack([dense, [_shape(text) for text in texts]]).astype(np.float32)
+        return np.hstack([dense, make_up(texts)]).astype(np.float32)
 
     def to_state(self) -> State:
         """Return the weights and the directions."""
@@ -94,7 +94,7 @@ def _counts(texts: Sequence[str]) -> Any:  # noqa: ANN401 - a sparse matrix
     from scipy import sparse  # noqa: PLC0415 - for texts alone, as above
 
     words, characters = _counters()
-    heads = [text[:_FIRST] for text in texts]
+    heads = [writable(text[:_FIRST]) for text in texts]
     return sparse.hstack([words.transform(texts), characters.transform(heads)], format="csr")
 
 
@@ -106,37 +106,3 @@ def _weigh(counts: Any, idf: np.ndarray) -> Any:  # noqa: ANN401 - a sparse matr
     weighed.data = (1 + np.log(weighed.data)) * idf[weighed.indices]
     norms = np.sqrt(np.asarray(weighed.multiply(weighed).sum(axis=1)).ravel())
     return sparse.diags_array(1 / np.where(norms > 0, norms, 1)).tocsr() @ weighed
-
-
-def _shape(text: str) -> list[float]:
-    """Length, lines and make-up of one text: what it is about is for its words to say, how hard it is shows here.
-
-    Digits, capitals and marks are those of ASCII, as shares of all characters.
-    """
-    start = text[:_LONG]
-    lines, words = start.split("\n"), start.split()
-    many, lengths = max(1, len(words)), [len(line) for line in lines]
-    head, rest = lines[0], start[lengths[0] :]
-    mean = sum(lengths) / len(lines)
-    uneven = math.sqrt(sum((length - mean) ** 2 for length in lengths) / len(lines))
-    return [
-        math.log1p(len(text)),
-        math.log1p(text.count(" ")),
-        text.count("\n") / max(1, len(text)),
-        math.log1p(len(lines)),
-        math.log1p(lengths[0]),
-        math.log1p(uneven),
-        _share(start, _DIGITS),
-        _share(head, _DIGITS),
-        _share(rest, _DIGITS),
-        _share(start, _CAPITALS),
-        _share(start, _MARKS),
-        math.log1p(sum(map(len, words)) / many),
-        len(set(words)) / many,
-        math.log1p(start.count("?")),
-    ]
-
-
-def _share(text: str, characters: bytes) -> float:
-    plain = text.encode("utf-8", "surrogatepass")
-    return (len(plain) - len(plain.translate(None, characters))) / max(1, len(text))

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
@@ -12,8 +13,13 @@ from askwho._parts import State, part
 from askwho._types import Task
 from askwho.core import each_fold
 from askwho.learners._base_models import base_model_state
+from askwho.learners._crossed import Crossed, losses_of
 from askwho.learners._grow import grow
-from askwho.learners._words import Words, words_of
+from askwho.learners._text_base import text_base
+from askwho.learners._words import words_of
+
+Reads = Literal["features", "words", "characters"]
+"""What a base takes: features, the words of texts, or their words and characters."""
 
 # Past this many classes a linear model of a million words costs more than it can tell.
 _MOST_TEXT_CLASSES = 5
@@ -21,6 +27,13 @@ _MOST_TEXT_CLASSES = 5
 _MOST_DIFFERENT = 0.5
 # A base must take so much of a constant's error away: one that hardly knows more would only stand in the way.
 _LEAST_GAIN = 0.03
+_NAMES: dict[Task, tuple[str, ...]] = {
+    "classification": ("logistic", "forest-classifier"),
+    "regression": ("ridge", "forest-regressor"),
+}
+"""The bases that take features: a smooth one and one of trees."""
+_READS: dict[str, Reads] = {"words": "words", "words-and-characters": "characters"}
+"""What the others take."""
 
 
 @part("own-base")
@@ -29,14 +42,15 @@ class OwnBase:
     """A fitted base predictor.
 
     Args:
-        name: `"logistic"`, `"forest-classifier"`, `"words"`, `"ridge"` or `"forest-regressor"`.
+        name: `"logistic"`, `"forest-classifier"`, `"words"`, `"words-and-characters"`, `"ridge"` or
+            `"forest-regressor"`.
         model: with `predict`, and for classes `predict_proba`.
-        reads: what the model takes.
+        reads: what the model takes: of a text its words, or its characters too.
     """
 
     name: str
     model: Any
-    reads: Literal["features", "text"]
+    reads: Reads
 
     @property
     def classes(self) -> Shaped[np.ndarray, " t"] | None:
@@ -47,7 +61,8 @@ class OwnBase:
         self, X: Float[np.ndarray, "n d"], texts: Sequence[str] | None
     ) -> tuple[Shaped[np.ndarray, " n"], Float[np.ndarray, "n t"] | None]:
         """Return the base's answers, shape (n,), and its probabilities of the sorted classes, shape (n, T), or None."""
-        inputs, classes = words_of(texts) if self.reads == "text" else X, self.classes
+        classes = self.classes
+        inputs = X if self.reads == "features" else words_of(texts, characters=self.reads == "characters")
         if classes is None:
             return self.model.predict(inputs), None
         shares = self.model.predict_proba(inputs)
@@ -60,7 +75,7 @@ class OwnBase:
     @classmethod
     def from_state(cls, state: State) -> "OwnBase":
         """Return the base that was written, its model at work without scikit-learn."""
-        check.one_of(state.plain["reads"], "reads", ["features", "text"])
+        check.one_of(state.plain["reads"], "reads", get_args(Reads))
         return cls(state.plain["name"], state.need("model"), state.plain["reads"])
 
 
@@ -88,8 +103,8 @@ def own_base(
 ) -> Trial | None:
     """Return the best base that the features give, or None where none is clearly better than a constant answer.
 
-    Of classes: logistic regression, extremely randomised trees, and `Words` where there are texts; of numbers: ridge
-    regression and extremely randomised trees. Each is cross-fitted, and the least error wins.
+    Of classes: logistic regression, extremely randomised trees, and `text_base` where there are texts; of numbers:
+    ridge regression and extremely randomised trees. Each is cross-fitted, and the least error wins.
 
     Args:
         X: shape (n, d).
@@ -103,38 +118,21 @@ def own_base(
         truth = truth.astype(np.float64)
     elif any(not 2 <= len(np.unique(truth[seen])) <= _MOST_DIFFERENT * len(seen) for seen, _ in each_fold(fold)):
         return None
-    words: Any = None
+    trials = {
+        name: Crossed(name, partial(_fit, name, random_state), X, truth, fold, task=task).finish()
+        for name in _NAMES[task]
+    }
     if texts is not None and task == "classification" and len(np.unique(truth)) <= _MOST_TEXT_CLASSES:
-        words = words_of(texts)
-    trials: dict[str, tuple[np.ndarray, np.ndarray, Any, np.ndarray | None]] = {}
-    classes = np.unique(truth)
-    for name, inputs in _inputs(task, X, words).items():
-        answers = np.empty_like(truth)
-        shares = None if task == "regression" else np.zeros((len(truth), len(classes)))
-        for seen, held in each_fold(fold):
-            model = _fit(name, random_state, inputs[seen], truth[seen])
-            answers[held] = model.predict(inputs[held])
-            if shares is not None:
-                shares[np.ix_(held, np.searchsorted(classes, model.classes_))] = model.predict_proba(inputs[held])
-        trials[name] = (answers, _losses(answers, truth, task), inputs, shares)
-    best = min(trials, key=lambda name: trials[name][1].mean())
-    answers, losses, inputs, shares = trials[best]
-    constant = _losses(_constant(truth, fold, task), truth, task)
-    gain = constant - losses
+        found = text_base(texts, truth, fold)
+        trials[found.name] = found
+    best = min(trials.values(), key=lambda trial: trial.losses.mean())
+    constant = losses_of(_constant(truth, fold, task), truth, task)
+    gain = constant - best.losses
     if gain.mean() <= max(2 * gain.std() / np.sqrt(len(gain)), _LEAST_GAIN * constant.mean()):
         return None
-    fitted = _fit(best, random_state, inputs, truth)
-    reads: Literal["features", "text"] = "text" if best == "words" else "features"
-    return Trial(
-        OwnBase(best, fitted, reads), answers, {name: float(trial[1].mean()) for name, trial in trials.items()}, shares
-    )
-
-
-def _inputs(task: str, X: np.ndarray, words: Any) -> dict[str, Any]:  # noqa: ANN401 - a sparse matrix
-    if task == "regression":
-        return {"ridge": X, "forest-regressor": X}
-    named: dict[str, Any] = {"logistic": X, "forest-classifier": X}
-    return named if words is None else named | {"words": words}
+    base = OwnBase(best.name, best.fit(best.inputs, truth), _READS.get(best.name, "features"))
+    errors = {name: float(trial.losses.mean()) for name, trial in trials.items()}
+    return Trial(base, best.answers, errors, best.shares)
 
 
 def _fit(name: str, random_state: int, inputs: Any, truth: np.ndarray) -> Any:  # noqa: ANN401 - as in _make
@@ -154,14 +152,9 @@ def _make(name: str, random_state: int) -> Any:  # noqa: ANN401 - any scikit-lea
     return {
         "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=300)),
         "forest-classifier": lambda: ExtraTreesClassifier(min_samples_leaf=2, **forest),
-        "words": Words,
         "ridge": lambda: make_pipeline(StandardScaler(), Ridge(10.0)),
         "forest-regressor": lambda: ExtraTreesRegressor(min_samples_leaf=3, **forest),
     }[name]()
-
-
-def _losses(answers: np.ndarray, truth: np.ndarray, task: str) -> np.ndarray:
-    return (answers != truth).astype(float) if task == "classification" else np.square(answers - truth)
 
 
 def _constant(truth: np.ndarray, fold: np.ndarray, task: str) -> np.ndarray:

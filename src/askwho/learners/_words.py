@@ -7,24 +7,45 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float32, Shaped
 
-# The hashing trick: no vocabulary is kept. A million places, so that few words share one; words and pairs of words,
-# there or not, as naive-Bayes features do best (Wang and Manning 2012); no norm, for words are weighed first.
+from askwho._tokens import tokens, writable
+
+# The hashing trick: no vocabulary is kept. What is there or not, as naive-Bayes features do best (Wang and Manning
+# 2012); no norm, for words are weighed first.
+_HASHED: dict[str, Any] = {"alternate_sign": False, "norm": None, "binary": True}
+# A million places, so that few words share one; words and pairs of words.
 _WORDS: dict[str, Any] = {
     "n_features": 2**20,
     "ngram_range": (1, 2),
-    "alternate_sign": False,
-    "norm": None,
-    "binary": True,
+    "tokenizer": tokens,
+    "token_pattern": None,
+    **_HASHED,
 }
+# Three to five characters are a word where words are not apart, and its stem where they have many endings.
+_CHARACTERS: dict[str, Any] = {"n_features": 2**19, "analyzer": "char_wb", "ngram_range": (3, 5), **_HASHED}
+# They are many: more of a text takes longer to count than it tells.
+_FIRST = 600
+# Logistic regression's C where no other is clearly better: words of length one that tell their class need little care.
+_STRENGTH = 10.0
 
 
-def words_of(texts: Sequence[str] | None) -> Any:  # noqa: ANN401 - a sparse matrix
-    """Return texts as rows of hashed words and pairs of words that are there (1) or not (0), sparse, shape (n, 2^20).
+def words_of(texts: Sequence[str] | None, *, characters: bool = False) -> Any:  # noqa: ANN401 - a sparse matrix
+    """Return texts as rows of what is there (1) or not (0), sparse: hashed words and pairs of words, shape (n, 2^20).
+
+    With characters, threes to fives of them behind, shape (n, 2^20 + 2^19).
 
     References:
         Weinberger, Dasgupta, Langford, Smola, Attenberg. Feature hashing for large scale multitask learning. ICML 2009.
     """
-    return _counter().transform(texts)
+    words = _counters()[0].transform(texts)
+    return with_characters(words, texts or ()) if characters else words
+
+
+def with_characters(words: Any, texts: Sequence[str]) -> Any:  # noqa: ANN401 - sparse matrices
+    """Return the rows of `words_of` with characters behind, shape (n, 2^20 + 2^19)."""
+    from scipy import sparse  # noqa: PLC0415 - for texts alone, as below
+
+    parts = _counters()[1].transform([writable(text[:_FIRST]) for text in texts])
+    return sparse.hstack([words, parts], format="csr")
 
 
 def weigh_words(words: Any, weights: Float32[np.ndarray, " w"]) -> Any:  # noqa: ANN401 - sparse matrices
@@ -40,11 +61,17 @@ class Words:
     A word's weight is the largest |log(p/q)| over the classes: p is its share of all words in texts of the class, q
     its share in the others, each count plus one.
 
+    Args:
+        strength: how closely the regression follows the texts it learns from, C; small is smooth.
+
     References:
         Wang, Manning. Baselines and bigrams: simple, good sentiment and topic classification. ACL 2012.
     """
 
     classes_: np.ndarray
+
+    def __init__(self, strength: float = _STRENGTH) -> None:
+        self.strength = strength
 
     def fit(self, words: Any, truth: Shaped[np.ndarray, " n"]) -> "Words":  # noqa: ANN401 - a sparse matrix
         """Learn from texts as rows of words that are there (1) or not (0)."""
@@ -59,7 +86,9 @@ class Words:
         self.weights_ = tells.astype(np.float32)
         # Of a million words a log has some thousands: the others would weigh nothing, and take a hundred times as long.
         there = np.flatnonzero(everywhere)
-        linear = LogisticRegression(C=10.0, max_iter=100).fit(weigh_words(words, self.weights_)[:, there], truth)
+        # The less smooth, the more steps it takes.
+        linear: Any = LogisticRegression(C=self.strength, max_iter=int(10 * max(self.strength, _STRENGTH)))
+        linear.fit(weigh_words(words, self.weights_)[:, there], truth)
         whole = np.zeros((len(linear.coef_), words.shape[1]))
         whole[:, there] = linear.coef_
         linear.coef_, linear.n_features_in_ = whole, words.shape[1]
@@ -77,7 +106,8 @@ class Words:
 
 
 @cache
-def _counter() -> Any:  # noqa: ANN401 - scikit-learn's
+def _counters() -> tuple[Any, Any]:
+    """Who counts words, and who characters."""
     from sklearn.feature_extraction.text import HashingVectorizer  # noqa: PLC0415 - for texts alone, as above
 
-    return HashingVectorizer(**_WORDS)
+    return HashingVectorizer(**_WORDS), HashingVectorizer(**_CHARACTERS)

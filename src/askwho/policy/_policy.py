@@ -108,7 +108,7 @@ class Policy:
     def _see(self, table: Table) -> Seen:
         X = self.encoder.transform(table)
         texts = None
-        if self.base is not None and self.base.reads == "text":
+        if self.base is not None and self.base.reads != "features":
             texts = self.encoder.texts(table)
         return self.see_encoded(X, texts)
 
