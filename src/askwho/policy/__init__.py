@@ -2,6 +2,7 @@
 
 from askwho.aggregation import Combine
 from askwho.beliefs import Asking, Beliefs, Case, in_turn
+from askwho.policy._assign import Assigned, Given, Limit, assign
 from askwho.policy._calibration import Calibration
 from askwho.policy._chances import FEWEST_EFFECTIVE, Chances, effective
 from askwho.policy._combiner import POSTERIOR, Combiner, check_rule, rule_names
@@ -23,6 +24,10 @@ from askwho.policy._turns import InTurn
 from askwho.policy._why import Past, Reason, Why
 
 __all__ = [
+    "Assigned",
+    "Given",
+    "Limit",
+    "assign",
     "FEWEST_EFFECTIVE",
     "FEWEST_ROWS",
     "POSTERIOR",

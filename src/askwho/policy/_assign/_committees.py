@@ -1,0 +1,209 @@
+"""What committees cost a batch of queries, and which of them is best at given prices."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from jaxtyping import Bool, Float, Int, Shaped
+
+from askwho.policy._policy import Policy
+from askwho.policy._seen import FAR, Seen
+
+# So many rows go through the curve together.
+_TOGETHER = 1 << 15
+
+
+@dataclass(frozen=True, eq=False)
+class Proposals:
+    """Some committees, each for one query.
+
+    Args:
+        query: shape (m,).
+        members: shape (m, |A|).
+        error: shape (m,), what each is expected to err.
+        fee: shape (m,), what it is expected to charge.
+    """
+
+    query: Int[np.ndarray, " m"]
+    members: Bool[np.ndarray, "m a"]
+    error: Float[np.ndarray, " m"]
+    fee: Float[np.ndarray, " m"]
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def rows(self, chosen: Shaped[np.ndarray, " j"]) -> "Proposals":
+        """Return some of them."""
+        return Proposals(self.query[chosen], self.members[chosen], self.error[chosen], self.fee[chosen])
+
+    def with_more(self, more: "Proposals") -> "Proposals":
+        """Return these and more, each once."""
+        both = Proposals(
+            np.concatenate([self.query, more.query]),
+            np.concatenate([self.members, more.members]),
+            np.concatenate([self.error, more.error]),
+            np.concatenate([self.fee, more.fee]),
+        )
+        return both.rows(np.sort(np.unique(both.keys, return_index=True)[1]))
+
+    @property
+    def keys(self) -> Shaped[np.ndarray, " m"]:
+        """What tells one from another, shape (m,)."""
+        bits = np.packbits(self.members, axis=1)
+        whole = np.concatenate([self.query.astype(">u4").view(np.uint8).reshape(-1, 4), bits], axis=1)
+        return np.ascontiguousarray(whole).view(f"V{whole.shape[1]}").reshape(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Committees:
+    """What every committee is expected to cost every query of a batch.
+
+    One entity errs as it is judged to; the others beside the best of a committee change that as D_x(k) says, the curve
+    that `Policy.decide` goes by: e_1 + D_x(k) − D_x(1), never below 0. The best is the first by the policy's ranking.
+
+    Args:
+        policy: whose.
+        seen: the queries, at the fees of the day.
+        there: shape (n, |A|), who can be asked.
+        fee_weight: λ, at which the policy ranks.
+        k: where not None, committees of that many alone.
+        most: the largest committee.
+    """
+
+    policy: Policy
+    seen: Seen
+    there: Bool[np.ndarray, "n a"]
+    fee_weight: float
+    k: int | None
+    most: int
+
+    def __len__(self) -> int:
+        return len(self.seen)
+
+    @cached_property
+    def singles(self) -> Float[np.ndarray, "n a"]:
+        """What each entity is expected to err alone, shape (n, |A|)."""
+        return self.seen.judged.error_weights * self.seen.expected
+
+    @cached_property
+    def ranks(self) -> Int[np.ndarray, "n a"]:
+        """The place of each entity in the policy's ranking, shape (n, |A|)."""
+        costs = np.where(self.there, self.seen.judged.costs(self.seen.fees, self.fee_weight), 2 * FAR)
+        return costs.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+
+    @property
+    def open(self) -> Bool[np.ndarray, "n a"]:
+        """Who can be asked and is known on such queries, shape (n, |A|)."""
+        covered = self.seen.judged.covered
+        if covered is None or self.k is not None:
+            return self.there
+        both = self.there & covered
+        return np.where(both.any(axis=1, keepdims=True), both, self.there)
+
+    def order(self, query: Int[np.ndarray, " m"], members: Bool[np.ndarray, "m a"]) -> Int[np.ndarray, "m K"]:
+        """Return the members of each committee in the policy's ranking, then all others, shape (m, K)."""
+        ranks = np.where(members, self.ranks[query], self.ranks[query] + members.shape[1])
+        return ranks.argsort(axis=1)[:, : self.policy.cardinality.width]
+
+    def proposals(self, query: Int[np.ndarray, " m"], members: Bool[np.ndarray, "m a"]) -> Proposals:
+        """Return committees with what they are expected to err and to charge; those that nobody ever saw are left out.
+
+        Args:
+            query: shape (m,).
+            members: shape (m, |A|), one at the least of each.
+        """
+        fee = np.where(members, self.seen.fees[query], 0.0).sum(axis=1)
+        order, size = self.order(query, members), members.sum(axis=1)
+        error = self.singles[query, order[:, 0]]
+        for start in range(0, len(query), _TOGETHER):
+            part = np.arange(start, min(start + _TOGETHER, len(query)))
+            part = part[size[part] > 1]
+            if part.size:
+                curve = self._curve(query[part], order[part])
+                error[part] += curve[np.arange(len(part)), size[part] - 1] - curve[:, 0]
+        found = Proposals(query, members, np.maximum(error, 0.0), fee)
+        return found.rows(np.flatnonzero(np.isfinite(error)))
+
+    def everything(self) -> Proposals:
+        """Return every committee that can be asked, for every query."""
+        a = self.there.shape[1]
+        sizes = range(1, self.most + 1) if self.k is None else (self.k,)
+        masks = np.array([[j in chosen for j in range(a)] for k in sizes for chosen in combinations(range(a), k)])
+        query, which = np.nonzero((masks[None] & ~self.open[:, None]).sum(axis=2) == 0)
+        return self.proposals(query, masks[which])
+
+    def count(self) -> int:
+        """Return how many committees there are for one query, at the most."""
+        sizes = range(1, self.most + 1) if self.k is None else (self.k,)
+        return sum(comb(self.there.shape[1], k) for k in sizes)
+
+    def best(
+        self,
+        prices: Float[np.ndarray, "n a"],
+        rate: float,
+        of_size: Float[np.ndarray, " s"],
+        queries: Sequence[int] | None = None,
+        *,
+        singles: int = 2,
+    ) -> Proposals:
+        """Return the committees that prices make best: of every size by the policy's ranking the best, and single ones.
+
+        Args:
+            prices: shape (n, |A|), what asking each costs beyond its fee.
+            rate: what one unit of money costs.
+            of_size: shape (s,), what asking 0, 1, ... costs beyond that.
+            queries: some of them; all, unless said.
+            singles: how many single entities of each query.
+        """
+        query = np.arange(len(self)) if queries is None else np.asarray(queries, dtype=np.intp)
+        extra = rate * self.seen.fees[query] + prices[query]
+        open_ = self.open[query]
+        costs = np.where(open_, self.singles[query] + extra, 2 * FAR)
+        own, a = self.policy.panel.own, costs.shape[1]
+        found: list[tuple[np.ndarray, np.ndarray]] = []
+        if self.k in (None, 1):
+            alone = costs + of_size[(~own).astype(np.intp)]
+            first = np.argsort(alone, axis=1)[:, : min(singles, a)]
+            rows, places = np.nonzero(np.take_along_axis(open_, first, axis=1))
+            found.append((query[rows], np.eye(a, dtype=bool)[first[rows, places]]))
+        if self.most > 1 and self.k != 1:
+            order = self.seen.judged.rows(query).ordered(costs, self.policy.cardinality.width)[:, : self.most]
+            curve = self._whole_curve(query, order)
+            asked = np.cumsum(~own[order], axis=1)
+            paid = np.take_along_axis(extra, order, axis=1).cumsum(axis=1)
+            whole = curve + paid + of_size[asked]
+            many = open_.sum(axis=1)
+            whole[np.arange(order.shape[1]) >= many[:, None]] = np.inf
+            if self.k is not None:
+                best = np.full(len(query), self.k)
+            else:
+                whole[:, 0] = np.inf
+                best = whole.argmin(axis=1) + 1
+            members = np.zeros((len(query), a), dtype=bool)
+            np.put_along_axis(members, order, np.arange(order.shape[1]) < best[:, None], axis=1)
+            whole_rows = np.flatnonzero(many >= best)
+            found.append((query[whole_rows], members[whole_rows]))
+        return self.proposals(np.concatenate([q for q, _ in found]), np.concatenate([m for _, m in found]))
+
+    def _curve(self, query: np.ndarray, order: np.ndarray) -> np.ndarray:
+        return self.policy.cardinality.curve.predict(self.seen.X[query], self.seen.expected[query], order)
+
+    def _whole_curve(self, query: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """What the committees of every size of an order change beside its first, shape (n, most)."""
+        width = self.policy.cardinality.width
+        if order.shape[1] < width:
+            rest = np.ones((len(order), self.there.shape[1]), dtype=bool)
+            np.put_along_axis(rest, order, values=False, axis=1)
+            others = np.where(rest, self.ranks[query], len(rest[0]) + 1).argsort(axis=1)
+            order = np.concatenate([order, others], axis=1)[:, :width]
+        curve = np.concatenate(
+            [
+                self._curve(query[start : start + _TOGETHER], order[start : start + _TOGETHER])
+                for start in range(0, len(query), _TOGETHER)
+            ]
+        )
+        return np.where(np.isfinite(curve), curve - curve[:, :1], np.inf)[:, : self.most]
+
