@@ -26,13 +26,15 @@ from askwho.policy._target import Target, checked_target
 
 # Up to so many committees in all, every one is looked at: then the least cost is the least there is.
 _EVERYTHING = 40_000
+# Where each round looks at no more than so many, it also looks at those that differ by one member from the best so far.
+_NEIGHBOURS = 40_000
 # Prices of more queries than this are first found for so many of them, and are nearly right for all.
 _SAMPLE = 1_500
 # Rounds of proposing committees at new prices: the gap is told, whether or not they suffice.
 _ROUNDS = 40
 # A large batch is done where its bound is as near as this, in parts of its cost.
 _CLOSE = 1e-4
-# Single entities of each query that are looked at from the beginning.
+# Single entities of each query that are looked at from the beginning, and committees that a round adds at the most.
 _SINGLES = 4
 # A cost is lower by more than rounding.
 _LOWER = 1e-9
@@ -136,7 +138,7 @@ def assign(
     committees = committees_of(policy, seen, available, aim)
     given, found, everything, bound = _generated(committees, rows)
     _check_kept(rows, committees, given, found)
-    chosen = whole(rows, given, found, seconds=seconds)
+    chosen, least = whole(rows, given, found, seconds=seconds)
     if chosen is None:
         raise InvalidInputError(
             f"`capacity` cannot be kept in whole numbers, as far as {seconds:g} seconds tell: "
@@ -150,7 +152,7 @@ def assign(
         decisions_of(committees, picked, called),
         tuple(Given(limit, count, worth + 0.0) for limit, count, worth in came),
         cost,
-        min(bound / len(seen), cost),
+        min(max(bound, least if everything else bound) / len(seen), cost),
         everything,
     )
 
@@ -182,8 +184,9 @@ def decisions_of(committees: Committees, picked: Proposals, ids: Shaped[np.ndarr
 def _generated(committees: Committees, rows: Rows) -> tuple[Proposals, Solution, bool, float]:
     """Committees among which the best are, their shares, whether they are all there are, and the bound of the cost."""
     n = len(committees)
-    if n * committees.count() <= _EVERYTHING:
-        given = committees.everything()
+    size = committees.largest(_EVERYTHING)
+    if size == committees.most:
+        given = committees.everything(size)
         found = solve(rows, given)
         return given, found, True, found.cost
     worth = np.zeros(len(rows.limits))
@@ -192,22 +195,25 @@ def _generated(committees: Committees, rows: Rows) -> tuple[Proposals, Solution,
     given = committees.best(*rows.prices(worth), singles=_SINGLES)
     if worth.any():
         given = given.with_more(committees.best(*rows.prices(np.zeros(len(worth))), singles=1))
-    return _improved(committees, rows, given, _CLOSE if n > _SAMPLE else 0.0)
+    pool = committees.everything(size) if size > 1 else committees.nothing()
+    return _improved(committees, rows, given, pool, _CLOSE if n > _SAMPLE else 0.0)
 
 
 def _improved(
-    committees: Committees, rows: Rows, given: Proposals, close: float
+    committees: Committees, rows: Rows, given: Proposals, pool: Proposals, close: float
 ) -> tuple[Proposals, Solution, bool, float]:
     """Committees are added as long as one is worth more at the prices of the others."""
     found, bound = solve(rows, given), -math.inf
     for _ in range(_ROUNDS):
-        more = committees.best(*rows.prices(found.worth))
+        more = committees.best(*rows.prices(found.worth)).with_more(pool)
+        if len(committees) * len(rows.own) <= _NEIGHBOURS:
+            more = more.with_more(committees.near(given.rows(np.flatnonzero(found.shares > _LOWER))))
         reduced = rows.costs(more) + rows.counts(more) @ found.worth - found.queries[more.query]
         least = np.zeros(len(committees))
         np.minimum.at(least, more.query, reduced)
         if not found.breach.any():
             bound = max(bound, found.cost + float(least.sum()))
-        better = more.rows(np.flatnonzero(reduced < -_LOWER))
+        better = more.rows(_first(more.query, reduced, np.flatnonzero(reduced < -_LOWER)))
         if not len(better) or found.cost - bound <= close * abs(found.cost):
             break
         before = len(given)
@@ -239,7 +245,15 @@ def _sampled(committees: Committees, rows: Rows) -> Float[np.ndarray, " r"]:
     groups = None if rows.groups is None else rows.groups[some]
     small = Rows(limits, rows.own, groups, len(some), rows.fee_weight)
     start = fewer.best(*small.prices(np.zeros(len(limits))), singles=_SINGLES)
-    return _improved(fewer, small, start, _CLOSE)[1].worth
+    return _improved(fewer, small, start, fewer.nothing(), _CLOSE)[1].worth
+
+
+def _first(query: np.ndarray, costs: np.ndarray, some: np.ndarray) -> np.ndarray:
+    """The few of some committees that cost each query least: more than these only make the programme large."""
+    some = some[np.lexsort((costs[some], query[some]))]
+    starts = np.flatnonzero(np.diff(query[some], prepend=-1))
+    place = np.arange(len(some)) - np.repeat(starts, np.diff(starts, append=len(some)))
+    return some[place < _SINGLES]
 
 
 def _check_kept(rows: Rows, committees: Committees, given: Proposals, found: Solution) -> None:

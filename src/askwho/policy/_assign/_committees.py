@@ -12,6 +12,9 @@ from jaxtyping import Bool, Float, Int, Shaped
 from askwho.policy._policy import Policy
 from askwho.policy._seen import FAR, Seen
 
+# What is believed of the gain of a committee that is not of the k best, on which the curve was never taught: on recorded
+# logs with limits the whole of it fell short by a fifth of the cost, half of it came out as said.
+_BELIEVED = 0.5
 # So many rows go through the curve together.
 _TOGETHER = 1 << 15
 
@@ -61,8 +64,10 @@ class Proposals:
 class Committees:
     """What every committee is expected to cost every query of a batch.
 
-    One entity errs as it is judged to; the others beside the best of a committee change that as D_x(k) says, the curve
-    that `Policy.decide` goes by: e_1 + D_x(k) − D_x(1), never below 0. The best is the first by the policy's ranking.
+    One entity errs as it is judged to. The others beside the first of a committee, by the policy's ranking, change that
+    as D_x(k) says, the curve that `Policy.decide` goes by: e_1 + D_x(k) − D_x(1), never below 0. That curve was learned
+    from committees of the k best. Of any other committee a part of it is believed, and no more than of the k best:
+    so limits that do not bind change nothing, and those that do are not met by committees of which nobody ever heard.
 
     Args:
         policy: whose.
@@ -89,10 +94,25 @@ class Committees:
         return self.seen.judged.error_weights * self.seen.expected
 
     @cached_property
+    def ranking(self) -> Int[np.ndarray, "n a"]:
+        """Everybody in the order in which `Policy.decide` would ask them, shape (n, |A|)."""
+        judged, width = self.seen.judged, self.policy.cardinality.width
+        costs = np.where(self.there, judged.costs(self.seen.fees, self.fee_weight), 2 * FAR)
+        first = judged.ordered(costs, width)
+        if judged.overlap is None or width == costs.shape[1]:
+            return costs.argsort(axis=1, kind="stable")
+        np.put_along_axis(costs, first, -2 * FAR + np.arange(width)[None], axis=1)
+        return costs.argsort(axis=1, kind="stable")
+
+    @cached_property
     def ranks(self) -> Int[np.ndarray, "n a"]:
-        """The place of each entity in the policy's ranking, shape (n, |A|)."""
-        costs = np.where(self.there, self.seen.judged.costs(self.seen.fees, self.fee_weight), 2 * FAR)
-        return costs.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+        """The place of each entity in that order, shape (n, |A|)."""
+        return self.ranking.argsort(axis=1)
+
+    @cached_property
+    def best_gains(self) -> Float[np.ndarray, "n K"]:
+        """What committees of the k best change beside their first, shape (n, K)."""
+        return self._changes(np.arange(len(self)), self.ranking[:, : self.policy.cardinality.width])
 
     @property
     def open(self) -> Bool[np.ndarray, "n a"]:
@@ -118,27 +138,44 @@ class Committees:
         fee = np.where(members, self.seen.fees[query], 0.0).sum(axis=1)
         order, size = self.order(query, members), members.sum(axis=1)
         error = self.singles[query, order[:, 0]]
-        for start in range(0, len(query), _TOGETHER):
-            part = np.arange(start, min(start + _TOGETHER, len(query)))
-            part = part[size[part] > 1]
-            if part.size:
-                curve = self._curve(query[part], order[part])
-                error[part] += curve[np.arange(len(part)), size[part] - 1] - curve[:, 0]
+        several = np.flatnonzero(size > 1)
+        for start in range(0, len(several), _TOGETHER):
+            part = several[start : start + _TOGETHER]
+            error[part] += self._gains(query[part], order[part])[np.arange(len(part)), size[part] - 1]
         found = Proposals(query, members, np.maximum(error, 0.0), fee)
         return found.rows(np.flatnonzero(np.isfinite(error)))
 
-    def everything(self) -> Proposals:
-        """Return every committee that can be asked, for every query."""
+    def everything(self, most: int) -> Proposals:
+        """Return every committee of up to so many that can be asked, for every query."""
         a = self.there.shape[1]
-        sizes = range(1, self.most + 1) if self.k is None else (self.k,)
+        sizes = range(1, most + 1) if self.k is None else (self.k,)
         masks = np.array([[j in chosen for j in range(a)] for k in sizes for chosen in combinations(range(a), k)])
         query, which = np.nonzero((masks[None] & ~self.open[:, None]).sum(axis=2) == 0)
         return self.proposals(query, masks[which])
 
-    def count(self) -> int:
-        """Return how many committees there are for one query, at the most."""
-        sizes = range(1, self.most + 1) if self.k is None else (self.k,)
-        return sum(comb(self.there.shape[1], k) for k in sizes)
+    def nothing(self) -> Proposals:
+        """Return no committee."""
+        return self.proposals(np.zeros(0, dtype=np.intp), np.zeros((0, self.there.shape[1]), dtype=bool))
+
+    def near(self, given: Proposals) -> Proposals:
+        """Return the committees that differ from some by one member more or less."""
+        a = self.there.shape[1]
+        changed = (given.members[:, None] ^ np.eye(a, dtype=bool)).reshape(-1, a)
+        query = np.repeat(given.query, a)
+        size = changed.sum(axis=1)
+        right = (size > 0) & (size <= self.most) & ~(changed & ~self.open[query]).any(axis=1)
+        right &= (size == self.k) if self.k is not None else True
+        return self.proposals(query[right], changed[right])
+
+    def largest(self, room: int) -> int:
+        """Return the size up to which all committees of all queries are no more than `room`; 0 where none is."""
+        if self.k is not None:
+            return self.most if len(self) * comb(self.there.shape[1], self.k) <= room else 0
+        count, size = 0, 0
+        while size < self.most and count <= room:
+            size += 1
+            count += len(self) * comb(self.there.shape[1], size)
+        return size if count <= room else size - 1
 
     def best(
         self,
@@ -171,10 +208,10 @@ class Committees:
             found.append((query[rows], np.eye(a, dtype=bool)[first[rows, places]]))
         if self.most > 1 and self.k != 1:
             order = self.seen.judged.rows(query).ordered(costs, self.policy.cardinality.width)[:, : self.most]
-            curve = self._whole_curve(query, order)
+            gains = self._gains(query, self._filled(query, order))[:, : self.most]
             asked = np.cumsum(~own[order], axis=1)
             paid = np.take_along_axis(extra, order, axis=1).cumsum(axis=1)
-            whole = curve + paid + of_size[asked]
+            whole = self.singles[query, order[:, 0]][:, None] + gains + paid + of_size[asked]
             many = open_.sum(axis=1)
             whole[np.arange(order.shape[1]) >= many[:, None]] = np.inf
             if self.k is not None:
@@ -188,22 +225,28 @@ class Committees:
             found.append((query[whole_rows], members[whole_rows]))
         return self.proposals(np.concatenate([q for q, _ in found]), np.concatenate([m for _, m in found]))
 
-    def _curve(self, query: np.ndarray, order: np.ndarray) -> np.ndarray:
-        return self.policy.cardinality.curve.predict(self.seen.X[query], self.seen.expected[query], order)
+    def _gains(self, query: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """What is believed of the changes that the committees of every size of an order make, shape (m, K)."""
+        changes = self._changes(query, order)
+        several = np.maximum(changes, self.best_gains[query])
+        places = np.take_along_axis(self.ranks[query], order, axis=1)
+        are_best = np.maximum.accumulate(places, axis=1) == np.arange(order.shape[1])
+        return np.where(are_best, changes, np.where(several < 0, _BELIEVED * several, several))
 
-    def _whole_curve(self, query: np.ndarray, order: np.ndarray) -> np.ndarray:
-        """What the committees of every size of an order change beside its first, shape (n, most)."""
-        width = self.policy.cardinality.width
-        if order.shape[1] < width:
-            rest = np.ones((len(order), self.there.shape[1]), dtype=bool)
-            np.put_along_axis(rest, order, values=False, axis=1)
-            others = np.where(rest, self.ranks[query], len(rest[0]) + 1).argsort(axis=1)
-            order = np.concatenate([order, others], axis=1)[:, :width]
-        curve = np.concatenate(
-            [
-                self._curve(query[start : start + _TOGETHER], order[start : start + _TOGETHER])
-                for start in range(0, len(query), _TOGETHER)
-            ]
-        )
-        return np.where(np.isfinite(curve), curve - curve[:, :1], np.inf)[:, : self.most]
+    def _changes(self, query: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """D_x(k) − D_x(1) for every k of an order, shape (m, K)."""
+        curve, seen = self.policy.cardinality.curve, self.seen
+        found = [
+            curve.predict(seen.X[part], seen.expected[part], order[start : start + _TOGETHER])
+            for start in range(0, max(len(query), 1), _TOGETHER)
+            for part in (query[start : start + _TOGETHER],)
+        ]
+        known = np.concatenate(found)
+        return np.where(np.isfinite(known), known - known[:, :1], np.inf)
 
+    def _filled(self, query: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """An order with all others behind it, in the policy's ranking, as wide as the curve takes it."""
+        inside = np.zeros((len(order), self.there.shape[1]), dtype=bool)
+        np.put_along_axis(inside, order, values=True, axis=1)
+        rest = np.where(inside, len(inside[0]), self.ranks[query]).argsort(axis=1)
+        return np.concatenate([order, rest], axis=1)[:, : self.policy.cardinality.width]

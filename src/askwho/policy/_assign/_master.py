@@ -139,8 +139,12 @@ def solve(rows: Rows, given: Proposals, *, only_breaches: bool = False) -> Solut
     return Solution(found.x[:m], float(costs @ found.x[:m]), worth, found.eqlin.marginals, broken)
 
 
-def whole(rows: Rows, given: Proposals, found: Solution, *, seconds: float) -> Int[np.ndarray, " n"] | None:
-    """Return the committee of each query, shape (n,): places in `given`; None where none were found that keep limits.
+def whole(
+    rows: Rows, given: Proposals, found: Solution, *, seconds: float
+) -> tuple[Int[np.ndarray, " n"] | None, float]:
+    """Return the committee of each query, shape (n,), and what no whole numbers cost less than, if more than shares do.
+
+    Committees are places in `given`; None where none were found that keep the limits.
 
     Args:
         rows: the limits.
@@ -152,17 +156,17 @@ def whole(rows: Rows, given: Proposals, found: Solution, *, seconds: float) -> I
     certain = np.flatnonzero(found.shares > 1.0 - _NEARLY)
     chosen[given.query[certain]] = certain
     if (chosen >= 0).all():
-        return chosen
+        return chosen, found.cost
     if len(given) > _SEARCHED:
         # Of a vertex no more queries are in parts than there are limits: those alone, and the rest as it is.
-        some = _searched(rows, given, chosen, seconds)
+        some, _ = _searched(rows, given, chosen, seconds)
         if some is not None:
-            return some
+            return some, found.cost
     return _searched(rows, given, np.full(rows.n, -1), seconds)
 
 
-def _searched(rows: Rows, given: Proposals, fixed: np.ndarray, seconds: float) -> np.ndarray | None:
-    """The best committees in whole numbers where some queries have theirs already."""
+def _searched(rows: Rows, given: Proposals, fixed: np.ndarray, seconds: float) -> tuple[np.ndarray | None, float]:
+    """The best committees in whole numbers where some queries have theirs already, and the bound of what those cost."""
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415
     from scipy.sparse import csr_matrix  # noqa: PLC0415
 
@@ -184,10 +188,10 @@ def _searched(rows: Rows, given: Proposals, fixed: np.ndarray, seconds: float) -
         options={"time_limit": seconds, "mip_rel_gap": _SEARCH_GAP},
     )
     if found.x is None:
-        return None
+        return None, -np.inf
     chosen, taken_now = fixed.copy(), np.flatnonzero(found.x > 0.5)
     chosen[some.query[taken_now]] = open_[taken_now]
-    return chosen
+    return chosen, float(found.mip_dual_bound)
 
 
 def _one_each(n: int, given: Proposals) -> Any:  # noqa: ANN401 - SciPy does not say of what class its matrices are
