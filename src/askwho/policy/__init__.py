@@ -2,7 +2,7 @@
 
 from askwho.aggregation import Combine
 from askwho.beliefs import Asking, Beliefs, Case, in_turn
-from askwho.policy._assign import Assigned, Given, Limit, assign
+from askwho.policy._assign import Assigned, Given, Limit, Online, assign
 from askwho.policy._calibration import Calibration
 from askwho.policy._chances import FEWEST_EFFECTIVE, Chances, effective
 from askwho.policy._combiner import POSTERIOR, Combiner, check_rule, rule_names
@@ -24,15 +24,12 @@ from askwho.policy._turns import InTurn
 from askwho.policy._why import Past, Reason, Why
 
 __all__ = [
-    "Assigned",
-    "Given",
-    "Limit",
-    "assign",
     "FEWEST_EFFECTIVE",
     "FEWEST_ROWS",
     "POSTERIOR",
     "SHARES",
     "Asking",
+    "Assigned",
     "Beliefs",
     "Calibration",
     "Cardinality",
@@ -48,9 +45,12 @@ __all__ = [
     "Facts",
     "Fees",
     "Fixed",
+    "Given",
     "InTurn",
     "Judge",
     "Judgement",
+    "Limit",
+    "Online",
     "Outcome",
     "Outcomes",
     "Past",
@@ -62,6 +62,7 @@ __all__ = [
     "Target",
     "Why",
     "answers_of_all",
+    "assign",
     "check_rule",
     "effective",
     "grouped",

@@ -2,5 +2,6 @@
 
 from askwho.policy._assign._assign import Assigned, Given, assign
 from askwho.policy._assign._limits import Limit
+from askwho.policy._assign._online import Online
 
-__all__ = ["Assigned", "Given", "Limit", "assign"]
+__all__ = ["Assigned", "Given", "Limit", "Online", "assign"]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -114,11 +114,11 @@ def assign(
         ids: as in `Policy.decide`.
         seconds: how long to search for whole numbers where a batch comes out in parts.
     """
-    aim = _checked(policy, target)
+    aim = checked_aim(policy, target)
     table = None if isinstance(queries, Seen) else table_of(queries, "queries", texts=policy.texts)
     seen = policy.see(queries if table is None else table)
     if fees is not None:
-        seen = Seen(seen.X, seen.judged, fees_table(fees, policy.panel, len(seen)), seen.said, seen.shares)
+        seen = replace(seen, fees=fees_table(fees, policy.panel, len(seen)))
     names = table.get(policy.id_column) if table is not None and ids is None else ids
     called = made_up_ids(len(seen)) if names is None else checked_ids(names, len(seen))
     groups = _groups(by, table, len(seen))
@@ -155,6 +155,21 @@ def assign(
         min(max(bound, least if everything else bound) / len(seen), cost),
         everything,
     )
+
+
+def checked_aim(policy: Policy, target: Target) -> Target:
+    """Return the target, or say why limits cannot be kept with it or with this policy."""
+    aim = checked_target(target)
+    if aim.max_error is not None or aim.confidence is not None:
+        raise InvalidInputError(
+        X
+        )
+    if policy.judge.priced:
+        raise InvalidInputError(
+            f"The price is baked into the policy {policy.judge.name!r}: to give out a batch takes expected errors, fit "
+            "another learner."
+        )
+    return aim
 
 
 def committees_of(policy: Policy, seen: Seen, available: object, aim: Target) -> Committees:
@@ -223,29 +238,31 @@ def _improved(
         found = solve(rows, given)
     else:
         bound = max(bound, found.cost + float(least.sum()))
-    return given, found, committees.most == 1, bound
+    return given, found, 1 in (committees.most, committees.k), bound
 
 
 def _sampled(committees: Committees, rows: Rows) -> Float[np.ndarray, " r"]:
     """What the limits are worth to some of the queries, with as large a part of every limit."""
     some = np.linspace(0, len(committees) - 1, _SAMPLE).astype(np.intp)
-    part = len(some) / len(committees)
-    limits = tuple(
-        Limit(each.kind, each.which, each.name, each.group, each.at_least * part, each.at_most * part)
-        for each in rows.limits
-    )
-    fewer = Committees(
-        committees.policy,
-        committees.seen.rows(some),
-        committees.there[some],
-        committees.fee_weight,
-        committees.k,
-        committees.most,
-    )
+    fewer = replace(committees, seen=committees.seen.rows(some), there=committees.there[some])
     groups = None if rows.groups is None else rows.groups[some]
-    small = Rows(limits, rows.own, groups, len(some), rows.fee_weight)
-    start = fewer.best(*small.prices(np.zeros(len(limits))), singles=_SINGLES)
-    return _improved(fewer, small, start, fewer.nothing(), _CLOSE)[1].worth
+    return worth_to(fewer, replace(rows, groups=groups, n=len(some)), len(some) / len(committees))
+
+
+def worth_to(committees: Committees, rows: Rows, part: float) -> Float[np.ndarray, " r"]:
+    """Return what one more of each limit is worth, shape (r,), where queries are a part of those it is about.
+
+    Args:
+        committees: of the queries.
+        rows: the limits of all.
+        part: how many of all they are, in parts.
+    """
+    limits = tuple(
+        replace(limit, at_least=limit.at_least * part, at_most=limit.at_most * part) for limit in rows.limits
+    )
+    small = replace(rows, limits=limits)
+    start = committees.best(*small.prices(np.zeros(len(limits))), singles=_SINGLES)
+    return _improved(committees, small, start, committees.nothing(), _CLOSE)[1].worth
 
 
 def _first(query: np.ndarray, costs: np.ndarray, some: np.ndarray) -> np.ndarray:
@@ -282,18 +299,6 @@ def _too_little(limit: Limit, by: float) -> str:
     return f"{limit}, which is {much:g} too {'little' if by > 0 else 'much'}"
 
 
-def _checked(policy: Policy, target: Target) -> Target:
-    aim = checked_target(target)
-    if aim.max_error is not None or aim.confidence is not None:
-        raise InvalidInputError("`target` must be a price, `k` or a budget to give out a batch, got an error or a promise.")
-    if policy.judge.priced:
-        raise InvalidInputError(
-            f"The price is baked into the policy {policy.judge.name!r}: to give out a batch takes expected errors, fit "
-            "another learner."
-        )
-    return aim
-
-
 def _groups(by: Any, table: Mapping[str, np.ndarray] | None, n: int) -> Shaped[np.ndarray, " n"] | None:  # noqa: ANN401
     if by is None:
         return None
@@ -310,5 +315,3 @@ def _groups(by: Any, table: Mapping[str, np.ndarray] | None, n: int) -> Shaped[n
 def _least(one: float | None, other: float | None) -> float | None:
     given = [check.finite_number(each, "total", minimum=0.0) for each in (one, other) if each is not None]
     return min(given) if given else None
-
-
