@@ -25,8 +25,8 @@ from askwho_studies.logs import load_log
 SEED = 0
 # What one unit of money is worth in error: a person of the pictures charges .3, an analyst 1.
 RATES = {"imagenet16h_humans": 0.05, "fraud desk": 0.02}
-# Of a batch, the share that each person can be given.
-HOURS = 0.04
+# Of a batch, the share that each person can be given, and each network that charges anything.
+HOURS, QUOTA = 0.04, 0.2
 # Days of the fraud desk, on each of which each analyst has hours of its own.
 DAYS = ("monday", "tuesday")
 ANALYSTS = 8
@@ -59,7 +59,11 @@ def pictures(data: Path, batches: int, rows: int) -> dict[str, Any]:
     policy = fit(log.alone(np.flatnonzero(fold == 0)), learner="linear", base="none", cv=3, random_state=SEED)
     rng = np.random.default_rng(SEED)
     test = rng.permutation(np.flatnonzero(fold == 1))
-    hours = {name: max(1, int(HOURS * rows)) for name in policy.panel.names if name.startswith("human")}
+    hours = {
+        name: max(1, int((HOURS if name.startswith("human") else QUOTA) * rows))
+        for name, fee in zip(policy.panel.names, policy.judge.fees.usual, strict=True)
+        if fee > 0
+    }
     parts = [test[i * rows : (i + 1) * rows] for i in range(batches)]
     return compared(policy, log, [part for part in parts if len(part) == rows], "imagenet16h_humans", hours)
 

@@ -114,11 +114,15 @@ def _of_rows(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
     return found
 
 
-def _sizes(given: str | None) -> dict[Any, Any] | None:
+def _sizes(given: str | None) -> Any:  # noqa: ANN401 - as `assign` takes it
     if given is None:
         return None
     pairs = [o.pair(part, "sizes") for part in given.split(",")]
-    return {size: int(most) if most.isdecimal() else most for size, most in once(pairs, "sizes").items()}
+    return {_number(size): _number(most) for size, most in once(pairs, "sizes").items()}
+
+
+def _number(text: str) -> Any:  # noqa: ANN401 - what is no number is refused where limits are checked
+    return int(text) if text.isdecimal() else text
 
 
 def _row(each: Given) -> list[str]:

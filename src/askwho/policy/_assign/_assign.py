@@ -86,7 +86,7 @@ def assign(
     target: Target,
     *,
     capacity: Mapping[str, Any] | None = None,
-    sizes: Mapping[int, Any] | None = None,
+    sizes: Mapping[Any, Any] | None = None,
     by: Any = None,  # noqa: ANN401 - a name or a column
     total: float | None = None,
     available: Any = None,  # noqa: ANN401 - as in `Policy.decide`
@@ -161,9 +161,7 @@ def checked_aim(policy: Policy, target: Target) -> Target:
     """Return the target, or say why limits cannot be kept with it or with this policy."""
     aim = checked_target(target)
     if aim.max_error is not None or aim.confidence is not None:
-        raise InvalidInputError(
-        X
-        )
+        raise InvalidInputError(f"`target` must be a price, `k` or a budget under limits, got {aim}.")
     if policy.judge.priced:
         raise InvalidInputError(
             f"The price is baked into the policy {policy.judge.name!r}: to give out a batch takes expected errors, fit "
@@ -189,7 +187,7 @@ def decisions_of(committees: Committees, picked: Proposals, ids: Shaped[np.ndarr
     policy, n = committees.policy, len(picked)
     order, k = committees.order(picked.query, picked.members), picked.members.sum(axis=1)
     within = np.arange(order.shape[1]) < k[:, None]
-    error = np.array([shown(each, policy.task) for each in picked.error.tolist()])
+    error = np.array([shown(max(each, 0.0), policy.task) for each in picked.error.tolist()])
     # Whoever comes next in the order may have no room left: nobody is named in the place of those who do not answer.
     return Decisions(
         policy.panel, ids, policy.task, committees.seen, order, k, error, np.ones(n), within.astype(np.float64), there=k

@@ -67,8 +67,8 @@ class Limit:
 
 def limits_of(
     panel: Panel,
-    capacity: Mapping[str, Any] | None,
-    sizes: Mapping[int, Any] | None,
+    capacity: Any,  # noqa: ANN401 - a mapping, which is checked
+    sizes: Any,  # noqa: ANN401
     total: float | None,
     groups: Sequence[str] | None,
 ) -> tuple[Limit, ...]:
@@ -139,7 +139,9 @@ def _whole(value: Any, name: str) -> int:  # noqa: ANN401
     """A whole number, also as files write it: 15.0."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         value = int(value)
-    return check.whole_number(value, name, minimum=0)
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
+        raise InvalidInputError(f"`{name}` must be a whole number of at least 0, got {value!r}.")
+    return int(value)
 
 
 def _size(value: Any, most: int) -> int:  # noqa: ANN401

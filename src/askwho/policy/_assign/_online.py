@@ -19,12 +19,15 @@ from askwho.policy._assign._rest import Rest
 from askwho.policy._decision import Decisions
 from askwho.policy._ids import checked_ids, made_up_ids
 from askwho.policy._policy import Policy, Queries
+from askwho.policy._seen import Seen
 from askwho.policy._target import Target
 
 # So many committees of one query are all looked at; of larger panels those that the ranking and the prices propose.
 _LOOKED_AT = 128
 # Of the best so many, those that differ by one member are looked at too.
 _FIRST = 3
+# Past queries that first prices are learned from: a day begins within a second.
+_PAST = 500
 # A step of the prices, in parts of the spread of expected errors over the root of the number of queries: Balseiro, Lu
 # and Mirrokni (2023) leave the factor open.
 _STEP = 0.5
@@ -45,7 +48,8 @@ class Online:
         capacity: as in `assign`.
         sizes: as in `assign`, without "at_least".
         total: as in `assign`.
-        past: queries such as will come, from which to learn the first prices; from nothing, unless given.
+        past: queries such as will come, from which to learn the first prices; some of the policy's own log, unless
+            given.
     """
 
     def __init__(
@@ -55,7 +59,7 @@ class Online:
         *,
         horizon: int | Mapping[str, int],
         capacity: Mapping[str, Any] | None = None,
-        sizes: Mapping[int, Any] | None = None,
+        sizes: Mapping[Any, Any] | None = None,
         total: float | None = None,
         past: Queries | None = None,
     ) -> None:
@@ -73,8 +77,8 @@ class Online:
         # What one more of each "at most" costs, and what one of each "at least" is worth.
         self._above, self._below = np.zeros(len(self._limits)), np.zeros(len(self._limits))
         self._spread, self._came, self._expected = 0.0, 0, n
-        if past is not None:
-            self._learn(past, coming)
+        if self._limits:
+            self._learn(_own_past(policy) if past is None else policy.see(past), coming)
 
     @property
     def given(self) -> tuple[Given, ...]:
@@ -158,9 +162,8 @@ class Online:
                 share = max(0.0, limit.at_least - self._used[r]) / remaining
                 self._below[r] = max(0.0, self._below[r] + step * (share - counts[r])) if share else 0.0
 
-    def _learn(self, past: Queries, coming: Mapping[str, int]) -> None:
+    def _learn(self, seen: Seen, coming: Mapping[str, int]) -> None:
         """The first prices: what the limits are worth to past queries, with as large a part of every limit."""
-        seen = self.policy.see(past)
         n = len(seen)
         # Past queries stand for those of every group, as many as will come of it.
         names = np.repeat(np.array(list(coming), dtype=object), list(coming.values()))
@@ -169,3 +172,11 @@ class Online:
         rows = Rows(self._limits, self.policy.panel.own, groups, n, self._aim.fee_weight or 0.0)
         worth = worth_to(committees, rows, n / self._expected)
         self._above, self._below = np.maximum(worth, 0.0), np.maximum(-worth, 0.0)
+
+
+def _own_past(policy: Policy) -> Seen:
+    """Some queries of the log that the policy was learned from."""
+    past = policy.past
+    some = np.linspace(0, len(past.features) - 1, min(_PAST, len(past.features))).astype(np.intp)
+    X = (past.features[some] * past.scale + past.centre).astype(np.float32)
+    return Seen(X, policy.judge.judge(X), policy.judge.fees.of(X))

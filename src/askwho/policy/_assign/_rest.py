@@ -60,13 +60,18 @@ class Rest:
     def enough(self, used: Float[np.ndarray, " r"]) -> bool:
         """Return whether all that is to come can be given out, so much of each limit being used already."""
         money = min(
-            (limit.at_most - spent for limit, spent in zip(self.limits, used, strict=True) if limit.kind == "budget"),
+            (
+                limit.at_most - spent
+                for limit, spent in zip(self.limits, used.tolist(), strict=True)
+                if limit.kind == "budget"
+            ),
             default=math.inf,
         )
         slack = _ROUNDING * (1.0 + max((each.at_most for each in self.limits if each.kind == "budget"), default=0.0))
-        spare = self.count(None) * float(self.fees[self._unbound].min()) if self._unbound.any() else math.inf
-        if self.k == 1 and not self._owed(used) and spare <= money + slack:
-            return True
+        if self.k == 1 and self._unbound.any() and not self._owed(used):
+            spare = self.count(None) * float(self.fees[self._unbound].min())
+            if spare <= money + slack:
+                return True
         least = self._least_fee(used)
         return least is not None and least <= money + slack
 
@@ -82,7 +87,7 @@ class Rest:
         return ~bound
 
     def _owed(self, used: np.ndarray) -> bool:
-        return any(limit.at_least > spent for limit, spent in zip(self.limits, used, strict=True))
+        return any(limit.at_least > spent for limit, spent in zip(self.limits, used.tolist(), strict=True))
 
     def _least_fee(self, used: np.ndarray) -> float | None:
         """What all that is to come charges at the least; None where it cannot be given out."""
