@@ -24,7 +24,8 @@ from askwho_studies.logs import load_log
 
 SEED = 0
 # What one unit of money is worth in error: a person of the pictures charges .3, an analyst 1.
-RATES = {"imagenet16h_humans": 0.05, "fraud desk": 0.02}
+PICTURES, FRAUD = "imagenet16h_humans", "fraud desk"
+RATES = {PICTURES: 0.05, FRAUD: 0.02}
 # Of a batch, the share that each person can be given, and each network that charges anything.
 HOURS, QUOTA = 0.04, 0.2
 # Days of the fraud desk, on each of which each analyst has hours of its own.
@@ -43,8 +44,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     desks: dict[str, Any] = {}
-    desks["imagenet16h_humans"] = pictures(given.data, given.batches, given.rows)
-    desks["fraud desk"] = fraud(given.batches, given.rows)
+    desks |= pictures(given.data, given.batches, given.rows)
+    desks[FRAUD] = fraud(given.batches, given.rows)
     found: dict[str, Any] = {"desks": desks}
     if given.large:
         found["large"] = large(given.large)
@@ -52,20 +53,21 @@ def main() -> None:
     write_down(found, given.out)
 
 
-def pictures(data: Path, batches: int, rows: int) -> dict[str, Any]:
-    """Recorded people with few hours, and networks with as many as one likes."""
-    log = load_log(data, "imagenet16h_humans")
+def pictures(data: Path, batches: int, rows: int) -> dict[str, dict[str, Any]]:
+    """Recorded people with few hours, beside networks with as many as one likes, or with quotas of their own."""
+    log = load_log(data, PICTURES)
     fold = folds(log.groups, 2, random_state=SEED)
     policy = fit(log.alone(np.flatnonzero(fold == 0)), learner="linear", base="none", cv=3, random_state=SEED)
     rng = np.random.default_rng(SEED)
     test = rng.permutation(np.flatnonzero(fold == 1))
-    hours = {
-        name: max(1, int((HOURS if name.startswith("human") else QUOTA) * rows))
-        for name, fee in zip(policy.panel.names, policy.judge.fees.usual, strict=True)
-        if fee > 0
+    usual = dict(zip(policy.panel.names, policy.judge.fees.usual.tolist(), strict=True))
+    people = {name: max(1, int(HOURS * rows)) for name in usual if name.startswith("human")}
+    networks = {name: max(1, int(QUOTA * rows)) for name, fee in usual.items() if fee > 0 and name not in people}
+    parts = [part for i in range(batches) if len(part := test[i * rows : (i + 1) * rows]) == rows]
+    return {
+        f"{PICTURES}, people short": compared(policy, log, parts, RATES[PICTURES], people),
+        f"{PICTURES}, all short": compared(policy, log, parts, RATES[PICTURES], people | networks),
     }
-    parts = [test[i * rows : (i + 1) * rows] for i in range(batches)]
-    return compared(policy, log, [part for part in parts if len(part) == rows], "imagenet16h_humans", hours)
 
 
 def fraud(batches: int, rows: int) -> dict[str, Any]:
@@ -75,7 +77,7 @@ def fraud(batches: int, rows: int) -> dict[str, Any]:
     rng = np.random.default_rng(SEED)
     hours = {f"a{j}": {day: int(rng.integers(rows // 60, rows // 12)) for day in DAYS} for j in range(ANALYSTS)}
     parts = [1_500 + np.arange(i * rows, (i + 1) * rows) for i in range(batches)]
-    return compared(policy, log, parts, "fraud desk", hours)
+    return compared(policy, log, parts, RATES[FRAUD], hours)
 
 
 def desk(n: int, analysts: int, seed: int) -> dict[str, np.ndarray]:
@@ -101,9 +103,9 @@ def columns(analysts: int) -> Columns:
     return Columns(truth="fraud", answers="answer_*", features="x_*", fees=fees, task="classification")
 
 
-def compared(policy: Policy, log: Log, parts: list[np.ndarray], name: str, hours: dict[str, Any]) -> dict[str, Any]:
+def compared(policy: Policy, log: Log, parts: list[np.ndarray], rate: float, hours: dict[str, Any]) -> dict[str, Any]:
     """Return what each way of giving out costs, and how much less than the others `assign` does, with intervals."""
-    target, costs = Target(fee_weight=RATES[name]), {way: [] for way in ("assign", "online", "by rank", "at random")}
+    target, costs = Target(fee_weight=rate), {way: [] for way in ("assign", "online", "by rank", "at random")}
     by_day = any(isinstance(each, dict) for each in hours.values())
     expected, online, gaps = 0.0, 0.0, []
     for b, part in enumerate(parts):
@@ -114,7 +116,7 @@ def compared(policy: Policy, log: Log, parts: list[np.ndarray], name: str, hours
         gaps.append(done.gap)
         turned = one_by_one(policy, seen, target, hours, days)
         expected += done.cost
-        online += float((turned.expected_error + RATES[name] * turned.fee).mean())
+        online += float((turned.expected_error + rate * turned.fee).mean())
         ways = {
             "assign": done.decisions,
             "online": turned,
@@ -123,7 +125,7 @@ def compared(policy: Policy, log: Log, parts: list[np.ndarray], name: str, hours
         }
         for way, decisions in ways.items():
             check_kept(decisions, hours, days)
-            costs[way].append(realised(policy, log, part, decisions, RATES[name]))
+            costs[way].append(realised(policy, log, part, decisions, rate))
     ours = np.concatenate(costs["assign"])
     found: dict[str, Any] = {
         "queries": len(ours),
@@ -159,7 +161,7 @@ def spilled(
 ) -> Decisions:
     """Give out queries one after another, each as if it were alone, to whoever has hours left; or one at random."""
     panel, n = policy.panel, len(seen)
-    left = {name: dict(given) if isinstance(given, dict) else given for name, given in hours.items()}
+    left: dict[str, Any] = {name: dict(given) if isinstance(given, dict) else given for name, given in hours.items()}
     steps: list[Decisions] = []
     for i in range(n):
         day = None if days is None else days[i]

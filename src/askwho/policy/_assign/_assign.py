@@ -234,8 +234,6 @@ def _improved(
         if len(given) == before:
             break
         found = solve(rows, given)
-    else:
-        bound = max(bound, found.cost + float(least.sum()))
     return given, found, 1 in (committees.most, committees.k), bound
 
 
@@ -260,7 +258,10 @@ def worth_to(committees: Committees, rows: Rows, part: float) -> Float[np.ndarra
     )
     small = replace(rows, limits=limits)
     start = committees.best(*small.prices(np.zeros(len(limits))), singles=_SINGLES)
-    return _improved(committees, small, start, committees.nothing(), _CLOSE)[1].worth
+    worth = _improved(committees, small, start, committees.nothing(), _CLOSE)[1].worth
+    # A limit that a part of the queries cannot keep would be worth any price: nobody is worth more than all errors.
+    most = float(np.ptp(committees.singles))
+    return np.where([limit.kind == "budget" for limit in limits], worth, np.clip(worth, -most, most))
 
 
 def _first(query: np.ndarray, costs: np.ndarray, some: np.ndarray) -> np.ndarray:

@@ -117,19 +117,27 @@ def solve(rows: Rows, given: Proposals, *, only_breaches: bool = False) -> Solut
     counts = csr_matrix(rows.counts(given).T)
     scale = _scale(rows)
     above, below = np.flatnonzero(np.isfinite(rows.upper)), np.flatnonzero(rows.lower > 0)
-    sides = vstack([counts[above], -counts[below]]) if count else None
+    sides = vstack([counts[above], -counts[below]]) if count else csr_matrix((0, m))
     slack = identity(len(above) + len(below), format="csr")
-    found: Any = linprog(
-        np.concatenate([costs, breach / scale[np.concatenate([above, below])]]),
-        A_ub=None if sides is None else hstack([sides, -slack], format="csr"),
-        b_ub=None if sides is None else np.concatenate([rows.upper[above], -rows.lower[below]]),
-        A_eq=hstack([_one_each(rows.n, given), csr_matrix((rows.n, slack.shape[0]))], format="csr"),
-        b_eq=np.ones(rows.n),
-        method="highs-ipm" if m > _LARGE else "highs-ds",
-    )
+    found: Any = None
+    # Breaches are allowed at a price, so there is always a way: where one method loses it among small numbers, another
+    # finds it.
+    ways = [("highs-ipm", True), ("highs-ds", True), ("highs-ds", False)]
+    for method, presolve in ways if m > _LARGE else ways[1:]:
+        found = linprog(
+            np.concatenate([costs, breach / scale[np.concatenate([above, below])]]),
+            A_ub=hstack([sides, -slack], format="csr"),
+            b_ub=np.concatenate([rows.upper[above], -rows.lower[below]]),
+            A_eq=hstack([_one_each(rows.n, given), csr_matrix((rows.n, slack.shape[0]))], format="csr"),
+            b_eq=np.ones(rows.n),
+            method=method,
+            options={"presolve": presolve},
+        )
+        if found.x is not None:
+            break
     if found.x is None:
         raise InvalidInputError(f"`capacity` cannot be solved for: {found.message}")
-    price = -found.ineqlin.marginals if sides is not None else np.zeros(0)
+    price = -found.ineqlin.marginals
     worth, broken = np.zeros(count), np.zeros(count)
     worth[above] += price[: len(above)]
     worth[below] -= price[len(above) :]

@@ -26,11 +26,11 @@ from askwho.policy._target import Target
 _LOOKED_AT = 128
 # Of the best so many, those that differ by one member are looked at too.
 _FIRST = 3
-# Past queries that first prices are learned from: a day begins within a second.
-_PAST = 500
+# Past queries that first prices are learned from: with a third of them prices were too noisy to keep near the batch.
+_PAST = 1_500
 # A step of the prices, in parts of the spread of expected errors over the root of the number of queries: Balseiro, Lu
 # and Mirrokni (2023) leave the factor open.
-_STEP = 0.5
+_STEP = 0.25
 
 
 class Online:
@@ -164,13 +164,13 @@ class Online:
 
     def _learn(self, seen: Seen, coming: Mapping[str, int]) -> None:
         """The first prices: what the limits are worth to past queries, with as large a part of every limit."""
-        n = len(seen)
-        # Past queries stand for those of every group, as many as will come of it.
-        names = np.repeat(np.array(list(coming), dtype=object), list(coming.values()))
-        groups = names[np.random.default_rng(0).permutation(n) * len(names) // n]
-        committees = committees_of(self.policy, seen, None, self._aim)
-        rows = Rows(self._limits, self.policy.panel.own, groups, n, self._aim.fee_weight or 0.0)
-        worth = worth_to(committees, rows, n / self._expected)
+        # Past queries stand for those of every group, in parts as large as will come of it.
+        parts = [max(1, round(_PAST * n / self._expected)) for n in coming.values()]
+        some = np.concatenate([np.linspace(0, len(seen) - 1, part).astype(np.intp) for part in parts])
+        groups = np.repeat(np.array(list(coming), dtype=object), parts)
+        committees = committees_of(self.policy, seen.rows(some), None, self._aim)
+        rows = Rows(self._limits, self.policy.panel.own, groups, len(some), self._aim.fee_weight or 0.0)
+        worth = worth_to(committees, rows, len(some) / self._expected)
         self._above, self._below = np.maximum(worth, 0.0), np.maximum(-worth, 0.0)
 
 
