@@ -128,7 +128,7 @@ def solve(rows: Rows, given: Proposals, *, only_breaches: bool = False) -> Solut
             np.concatenate([costs, breach / scale[np.concatenate([above, below])]]),
             A_ub=hstack([sides, -slack], format="csr"),
             b_ub=np.concatenate([rows.upper[above], -rows.lower[below]]),
-            A_eq=hstack([_one_each(rows.n, given), csr_matrix((rows.n, slack.shape[0]))], format="csr"),
+            A_eq=hstack([_one_each(rows.n, given), csr_matrix((rows.n, len(above) + len(below)))], format="csr"),
             b_eq=np.ones(rows.n),
             method=method,
             options={"presolve": presolve},
