@@ -1,4 +1,8 @@
-"""Claim: a batch given out by `assign` costs less than by rank with spill-over or at random, all within the same hours.
+"""Claim: where those who are asked most are short, `assign` costs less than by rank with spill-over or at random.
+
+Where people alone are short, and networks nearly as good are not, it is told from asking by rank by no more than noise.
+What is believed of committees, and the step of prices, were chosen on rows of these desks: the figures are no test of
+those choices.
 
 Two desks, judged by what really came back, paired query by query: recorded people and networks who name what is on a
 picture (imagenet16h_humans), where people have few hours; and a made fraud desk, whose analysts see some kinds of fraud
