@@ -22,22 +22,25 @@ if TYPE_CHECKING:
     from askwho.evaluation import evaluate
     from askwho.fitting import calibrate, fit
     from askwho.persistence import load, save
-    from askwho.policy import Decision, Decisions, Policy, Target
+    from askwho.policy import Assigned, Decision, Decisions, Online, Policy, Target, assign
     from askwho.report import write_report
 
 __version__ = "0.1.0"
 
 # Names whose rooms import scikit-learn or ONNX Runtime: found when first asked for.
 _LATER = {
+    "Assigned": "askwho.policy",
     "Columns": "askwho.data",
     "Decision": "askwho.policy",
     "Decisions": "askwho.policy",
     "Log": "askwho.data",
     "OneStageClassifier": "askwho.estimators",
+    "Online": "askwho.policy",
     "Policy": "askwho.policy",
     "Target": "askwho.policy",
     "TwoStageClassifier": "askwho.estimators",
     "TwoStageRegressor": "askwho.estimators",
+    "assign": "askwho.policy",
     "calibrate": "askwho.fitting",
     "evaluate": "askwho.evaluation",
     "fit": "askwho.fitting",
@@ -61,6 +64,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "Answers",
     "AskwhoError",
+    "Assigned",
     "Columns",
     "Decision",
     "Decisions",
@@ -70,11 +74,13 @@ __all__ = [
     "Log",
     "MissingDependencyError",
     "OneStageClassifier",
+    "Online",
     "Panel",
     "Policy",
     "Target",
     "TwoStageClassifier",
     "TwoStageRegressor",
+    "assign",
     "calibrate",
     "evaluate",
     "fit",

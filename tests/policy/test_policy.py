@@ -112,12 +112,17 @@ def test_who_is_there_is_said_by_names_by_a_mask_or_query_by_query(policy, new):
     target, names = Target(fee_weight=0.05), ["left", "noise"]
     mask = np.array([name in names for name in policy.panel.names])
     by_name = policy.decide(new, target, available=names)
-    for given in (tuple(names), mask, mask.tolist(), np.tile(mask, (400, 1))):
+    by_mask = {"left": np.ones(400, dtype=bool), "noise": True, "both": False}
+    for given in (tuple(names), mask, mask.tolist(), np.tile(mask, (400, 1)), by_mask):
         other = policy.decide(new, target, available=given)
         np.testing.assert_array_equal(other.members, by_name.members)
     only = policy.decide(new, target, available="left")
     np.testing.assert_array_equal(only.members, policy.decide(new, target, available=["left"]).members)
     assert (only.members == (np.array(policy.panel.names) == "left")).all()
+    some = policy.decide(new, target, available={"left": np.arange(400) < 9, "noise": np.arange(400) >= 5})
+    assert some.members[5:9, 0].any()
+    assert not some.members[9:, 0].any()
+    assert not some.members[:5, 1:].any()
     # Query by query: to everyone of them its own.
     each = np.random.default_rng(0).random((400, 4)) < 0.5
     each[:, 3] |= ~each.any(axis=1)
@@ -138,8 +143,17 @@ def test_who_is_there_is_said_by_names_by_a_mask_or_query_by_query(policy, new):
             "`available` must have shape (400, 4), got (3, 4): one for each query and entity.",
         ),
         ([], "`available` must be true for somebody: there is nobody to ask."),
+        ({"write": True}, "`available` must name entities of ['left', 'right', 'both', 'noise'], got ['write']."),
+        (
+            {"left": [True, False]},
+            "`available['left']` must be true or false, for all queries or for each of 400, got bool of shape (2,).",
+        ),
+        (
+            {"left": 0.3},
+            "`available['left']` must be true or false, for all queries or for each of 400, got float64 of shape ().",
+        ),
     ],
-    ids=["unknown", "short", "rows", "nobody"],
+    ids=["unknown", "short", "rows", "nobody", "unknown by name", "short by name", "a fee"],
 )
 def test_who_is_there_must_be_said_of_this_panel(policy, new, available, message):
     with pytest.raises(InvalidInputError) as error:

@@ -272,7 +272,7 @@ NO_TURNS = (
 )
 OTHER_FEES = (
     "`budget` and `max_error` were validated at the fitted fees with everybody there: "
-    "pass `fee_weight` with other fees or fewer entities."
+    "pass `fee_weight` with other fees or fewer entities, or `assign` a whole batch, which keeps a budget with them."
 )
 
 

@@ -11,6 +11,7 @@ import typer
 
 from askwho._validation import one_of
 from askwho.cli import _options as o
+from askwho.cli._assign import assign_batch
 from askwho.cli._columns import decision_types, route_types, step_types
 from askwho.cli._demo import run_demo
 from askwho.cli._matching import matched
@@ -339,6 +340,9 @@ def route(
         raise InvalidInputError("`queries` must not be empty: there is no row in it.")
     means = {name: value / n if name.startswith("mean_") else value for name, value in total.items()}
     print_summary({"queries": n, **means, "out": str(out_)}, as_json=json_)
+
+
+app.command("assign")(assign_batch)
 
 
 @app.command()

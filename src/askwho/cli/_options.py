@@ -81,7 +81,7 @@ def parse_fees(given: str | None) -> Mapping[str, float] | str | None:
     if given is None:
         return None
     if "=" in given:
-        return _named_fees([_pair(part, "fees") for part in given.split(",")])
+        return _named_fees([pair(part, "fees") for part in given.split(",")])
     path = Path(given)
     if path.suffix.lower() != ".json":
         return given
@@ -105,7 +105,7 @@ def parse_nulls(given: str) -> Nulls | Mapping[str, Nulls]:
     """Return what an empty answer means, for all entities or by name."""
     if "=" not in given:
         return cast("Nulls", given)
-    return cast("Mapping[str, Nulls]", dict(_pair(part, "null") for part in given.split(",")))
+    return cast("Mapping[str, Nulls]", dict(pair(part, "null") for part in given.split(",")))
 
 
 def target_of(
@@ -125,6 +125,14 @@ def target_of(
     return None if optional and all(value is None for value in given) else Target(*given)
 
 
+def pair(part: str, name: str) -> tuple[str, str]:
+    """Return the two sides of `name=value`."""
+    key, sign, value = part.partition("=")
+    if not sign:
+        raise InvalidInputError(f"`{name}` must be name=value,..., got {part!r}.")
+    return key.strip(), value.strip()
+
+
 def words(given: str | None) -> list[str]:
     """Return what stands between commas."""
     return [] if given is None else [word.strip() for word in given.split(",") if word.strip()]
@@ -136,13 +144,6 @@ def print_version(value: bool) -> bool:  # noqa: FBT001 - typer's own way
         typer.echo(f"askwho {version('askwho')}")
         raise typer.Exit
     return value
-
-
-def _pair(part: str, name: str) -> tuple[str, str]:
-    key, sign, value = part.partition("=")
-    if not sign:
-        raise InvalidInputError(f"`{name}` must be name=value,..., got {part!r}.")
-    return key.strip(), value.strip()
 
 
 def _named_fees(pairs: Sequence[tuple[str, object]]) -> dict[str, float]:

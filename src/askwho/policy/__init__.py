@@ -2,6 +2,7 @@
 
 from askwho.aggregation import Combine
 from askwho.beliefs import Asking, Beliefs, Case, in_turn
+from askwho.policy._assign import Assigned, Given, Limit, Online, assign
 from askwho.policy._calibration import Calibration
 from askwho.policy._chances import FEWEST_EFFECTIVE, Chances, effective
 from askwho.policy._combiner import POSTERIOR, Combiner, check_rule, rule_names
@@ -30,6 +31,7 @@ __all__ = [
     "POSTERIOR",
     "SHARES",
     "Asking",
+    "Assigned",
     "Beliefs",
     "Calibration",
     "Cardinality",
@@ -45,11 +47,14 @@ __all__ = [
     "Facts",
     "Fees",
     "Fixed",
+    "Given",
     "GivenChances",
     "InTurn",
     "Judge",
     "Judgement",
     "LearnedChances",
+    "Limit",
+    "Online",
     "Outcome",
     "Outcomes",
     "Past",
@@ -61,6 +66,7 @@ __all__ = [
     "Target",
     "Why",
     "answers_of_all",
+    "assign",
     "check_rule",
     "effective",
     "grouped",

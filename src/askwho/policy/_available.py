@@ -22,17 +22,18 @@ def who_is_there(
 
     Args:
         panel: who could be asked.
-        available: names, or a mask of shape (|A|,) or (n, |A|).
+        available: names; a mapping from a name to whether, or to a mask of shape (n,); or a mask of shape (|A|,) or
+            (n, |A|). Who is not named is not there.
         n: how many queries there are.
         somebody: whether there must be somebody for each of them.
     """
-    if isinstance(available, str | Mapping) or (
+    if isinstance(available, Mapping):
+        mask = _by_name(panel, available, n)
+    elif isinstance(available, str) or (
         isinstance(available, Sequence) and all(isinstance(name, str) for name in available)
     ):
         named = [available] if isinstance(available, str) else list(available)
-        unknown = [name for name in named if name not in panel.names]
-        if unknown:
-            raise InvalidInputError(f"`available` must name entities of {list(panel.names)}, got {unknown}.")
+        _check_known(panel, named)
         mask = np.array([name in named for name in panel.names]) | panel.own
     else:
         mask = np.asarray(available, dtype=bool)
@@ -43,3 +44,24 @@ def who_is_there(
     if somebody and not mask.any(axis=1).all():
         raise InvalidInputError("`available` must be true for somebody: there is nobody to ask.")
     return mask
+
+
+def _by_name(panel: Panel, available: Mapping[str, Any], n: int) -> Bool[np.ndarray, "n a"]:
+    """The mask that names with masks of their own say."""
+    _check_known(panel, list(available))
+    mask = np.tile(panel.own, (n, 1))
+    for name, given in available.items():
+        there = np.asarray(given)
+        if there.dtype != np.bool_ or there.shape not in ((), (n,)):
+            raise InvalidInputError(
+                f"`available[{name!r}]` must be true or false, for all queries or for each of {n}, "
+                f"got {there.dtype} of shape {there.shape}."
+            )
+        mask[:, panel.index(name)] = there
+    return mask
+
+
+def _check_known(panel: Panel, named: Sequence[str]) -> None:
+    unknown = [name for name in named if name not in panel.names]
+    if unknown:
+        raise InvalidInputError(f"`available` must name entities of {list(panel.names)}, got {unknown}.")

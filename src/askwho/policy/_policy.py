@@ -44,7 +44,7 @@ _NO_TURNS = (
 # Why a target that was tried at some fees cannot be met at others; it says what can be had instead.
 _OTHER_FEES = (
     "`budget` and `max_error` were validated at the fitted fees with everybody there: "
-    "pass `fee_weight` with other fees or fewer entities."
+    "pass `fee_weight` with other fees or fewer entities, or `assign` a whole batch, which keeps a budget with them."
 )
 
 Queries = Any
@@ -138,7 +138,8 @@ class Policy:
         Args:
             queries: one dict, columns, a frame, a list of dicts; or what `see` returned.
             target: how much an error is worth, or what must be met.
-            available: who can be asked today: names, or a mask of shape (|A|,) or (n, |A|).
+            available: who can be asked today: names, a mapping from names to masks of shape (n,), or a mask of shape
+                (|A|,) or (n, |A|).
             fees: what they charge today, shape (|A|,) or (n, |A|).
             explore: the share of queries that ask somebody else, at random; with what probability is written down.
             random_state: the seed of exploring.
