@@ -71,7 +71,7 @@ class Fixed:
         return tuple(members[members >= 0].tolist())
 
     def means(self, task: Task) -> tuple[Float[np.ndarray, " c"], Float[np.ndarray, " c"]]:
-        """Return mean fee and error of each, over the rows that could be scored, NaN where none could."""
+        """Return mean fee and error of each, both of shape (c,), over the rows that could be scored; else NaN."""
         known = ~np.isnan(self.errors)
         count = known.sum(axis=1)
         fees = np.divide(self.fees.sum(axis=1, where=known), count, out=np.full(len(count), np.nan), where=count > 0)

@@ -14,7 +14,9 @@ _PRICES = 9
 
 
 def constant_committees(replay: Replay, width: int) -> Int[np.ndarray, "c K"]:
-    """Return the committees of constant rankings that none is both cheaper and better than, best first, then −1.
+    """Return the committees of constant rankings that none is both cheaper and better than, shape (c, width).
+
+    Each best first, then −1.
 
     Args:
         replay: rows with an answer of everybody.
