@@ -13,6 +13,7 @@ import argparse
 import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -168,8 +169,10 @@ def thinned(log: Log, way: str, rng: np.random.Generator) -> Log:
     assert log.answers is not None and log.truth is not None  # noqa: S101, PT018 - it is a log of answers
     table: dict[str, np.ndarray] = dict(log.known) | {"truth": log.truth}
     for j, name in enumerate(names):
-        table[f"answer_{name}"] = np.where(keep[:, j], log.answers.values[:, j].astype(object), None)
-    columns = log.columns if chance is None else Columns(**(log.columns.to_json() | {"propensity": "p"}))
+        said = log.answers.values[:, j].astype(object)
+        said[~keep[:, j]] = None
+        table[f"answer_{name}"] = said
+    columns = log.columns if chance is None else replace(log.columns, propensity="p")
     return read_log(table if chance is None else table | {"p": chance}, columns)
 
 

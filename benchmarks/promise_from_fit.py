@@ -264,7 +264,8 @@ def _world(kind: str, learner: str, seed: int) -> World:
 def _one(given: tuple[str, int, str, int, int]) -> list[tuple[str, tuple[bool, bool, float, float, bool]]]:
     kind, n, learner, seed, draw = given
     # What could have been promised instead is looked for where a promise is refused: nobody reads it here.
-    Promises._least_fee = Promises._least_error = lambda *_: np.inf  # noqa: SLF001
+    for name in ("_least_fee", "_least_error"):
+        setattr(Promises, name, lambda *_: np.inf)
     return list(_draw(_world(kind, learner, seed), n, draw))
 
 
