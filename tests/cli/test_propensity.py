@@ -21,7 +21,13 @@ def test_what_was_routed_is_a_log_that_tells_its_probabilities(place, tmp_path, 
     assert printed(capsys, "check", tmp_path / "log.parquet", *told)["usable"]
     fit = [*told, "--learner", "linear", "--base", "none", "--cv", 2, "--out"]
     assert "`propensity` must be a column" in refused(capsys, "fit", tmp_path / "plain.parquet", *fit, tmp_path / "no")
+    capsys.readouterr()
     assert run("fit", tmp_path / "log.parquet", *fit, tmp_path / "policy") == 0
+    said = capsys.readouterr().out
+    # Of committees that hardly a row has no error is told, for nothing says on how many rows it stands.
+    assert "errors are estimates, and not told here" in " ".join(said.split())
+    assert "mean fee" in said
+    assert "error  " not in said
     assert load(tmp_path / "policy").columns.propensity == "propensity"
     # A later log may tell, or not.
     for name in ("plain", "log"):

@@ -15,7 +15,16 @@ from askwho.cli._assign import assign_batch
 from askwho.cli._columns import decision_types, route_types, step_types
 from askwho.cli._demo import run_demo
 from askwho.cli._matching import matched
-from askwho.cli._printing import err, out, print_frontier, print_json, print_line, print_summary, print_table
+from askwho.cli._printing import (
+    err,
+    out,
+    print_frontier,
+    print_json,
+    print_line,
+    print_summary,
+    print_table,
+    print_validated,
+)
 from askwho.cli._studies import studies
 from askwho.cli._terminal import visible
 from askwho.data import Log, Table, describe, read_batches, read_log, read_logs, read_table, write_batches
@@ -146,7 +155,7 @@ def fit(
             progress=lambda line: err.print(line, markup=False),
         )
     save(policy, out_)
-    validated = policy.tried.validated(policy.task)
+    validated = policy.tried.told(policy.task)
     name, trials, committee_name = policy.judge.name, policy.facts.learners, policy.combiner.name
     report = {
         "rows": len(read),
@@ -169,7 +178,7 @@ def fit(
         f"learner {name} (area {trials[name]:.4f}{lead}), "
         f"committee {committee_name or 'the first'}, base {report['base'] or 'none'}"
     )
-    print_frontier("held-out rows of the log", validated)
+    print_validated("held-out rows of the log", validated)
     if report["kept_rows"]:
         print_line(f"rows kept for promises: {report['kept_rows']} of {report['rows']}")
     print_line(f"policy in {out_}")
@@ -189,12 +198,12 @@ def calibrate(
     fresh = _unseen(loaded, log)
     done = calibrate_policy(loaded, fresh)
     save(done, out_)
-    validated = done.tried.validated(done.task)
+    validated = done.tried.told(done.task)
     rows = done.tried.fees.shape[1]
     if json_:
         print_json({"rows": rows, "left_out": len(fresh) - rows, "validated": validated, "out": str(out_)})
         return
-    print_frontier("fresh rows", validated)
+    print_validated("fresh rows", validated)
     if len(fresh) > rows:
         print_line(loaded.facts.left_out(len(fresh) - rows))
     print_line(f"policy in {out_}")

@@ -33,6 +33,21 @@ def print_frontier(title: str, points: list[dict[str, Any]]) -> None:
     )
 
 
+def print_validated(title: str, points: list[dict[str, Any]]) -> None:
+    """Print every third of the settings that targets are met by, without errors where these are estimates."""
+    if any(point["error"] is not None for point in points):
+        print_frontier(title, points)
+        return
+    print_table(
+        [title + ": fee weight", "mean fee", "mean k"],
+        [[f"{p['fee_weight']:.4g}", f"{p['mean_fee']:.4g}", f"{p['mean_k']:.2f}"] for p in points[::3]],
+    )
+    print_line(
+        "errors are estimates, and not told here: not everybody was asked about every query, or not every truth is "
+        "known. `askwho evaluate` tells them of other rows, with the effective rows behind each."
+    )
+
+
 def print_summary(summary: dict[str, Any], *, as_json: bool) -> None:
     """Print a line for each entry, or one JSON object."""
     if as_json:

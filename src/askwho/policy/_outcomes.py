@@ -138,6 +138,11 @@ class Outcomes:
             )
         return points
 
+    def told(self, task: Task) -> list[dict[str, float | None]]:
+        """Return what `validated` does, errors only where they are no estimates: those want effective rows beside."""
+        hidden: dict[str, float | None] = {"error": None} if "errors" in self.estimated else {}
+        return [{**point, **hidden} for point in self.validated(task)]
+
     def meeting(self, task: Task, *, budget: float | None, max_error: float | None) -> Setting:
         """Return the setting at which these rows meet a mean fee, an error, or both; or say what can be had.
 
