@@ -56,9 +56,10 @@ def test_folds_in_time_come_closer_to_what_the_future_brings(seed):
 def test_what_is_done_about_a_fold_does_not_depend_on_what_came_later(policy, table):
     log = read_log(rows(table, slice(240)), COLUMNS)
     fold = later_folds(log, 3, least=8, random_state=0)
+    whole = fit(timeless(log), **CHEAP)
 
     def outcomes(log):
-        return judged_by_the_future(policy, log, fold, lambda past: fit(timeless(past), **CHEAP)).tried
+        return judged_by_the_future(whole, log, fold, lambda past: fit(timeless(past), **CHEAP)).tried
 
     before = outcomes(log)
     # What `fit` itself has found.
@@ -74,6 +75,22 @@ def test_what_is_done_about_a_fold_does_not_depend_on_what_came_later(policy, ta
     assert not np.array_equal(before.errors[:, ~early], after.errors[:, ~early])
     for name in ("errors", "fees", "sizes"):
         np.testing.assert_array_equal(getattr(before, name)[:, early], getattr(after, name)[:, early])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_budget_is_what_this_policy_pays_and_not_what_those_before_it_did(seed):
+    # The earliest of them know too little to believe anybody's answers, and ask others at the same price.
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, 600)
+    table = {"x_0": rng.normal(size=600), "truth": truth, "when": np.arange(600)}
+    for j, err in enumerate((0.4, 0.1, 0.2)):
+        table[f"answer_{j}"] = np.where(rng.random(600) < err, (truth + 1) % 3, truth)
+    fees = {"0": 0.15, "1": 0.45, "2": 0.75}
+    columns = Columns(truth="truth", answers="answer_*", features="x_*", fees=fees, time="when", task="classification")
+    policy = fit(read_log({name: values[:220] for name, values in table.items()}, columns), learner="linear", cv=3)
+    new = {name: values[220:] for name, values in table.items()}
+    for budget in (0.3, 0.5, 0.8):
+        assert policy.decide(new, Target(budget=budget)).fee.mean() <= 1.1 * budget
 
 
 def test_learners_are_compared_by_what_came_later(monkeypatch, table):

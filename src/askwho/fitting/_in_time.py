@@ -39,7 +39,9 @@ def judged_by_the_future(policy: Policy, log: Log, fold: Int[np.ndarray, " n"], 
     """Return the same policy, its targets taken from what policies of its kind did about what came after their rows.
 
     What is decided of a fold is decided by all that is ever learned, encoder and committee and all, from earlier rows.
-    That is what a deployed policy does: where the world moves it errs more than folds at random say.
+    That is what a deployed policy does: where the world moves it errs more than folds at random say. What is paid is
+    what this policy pays, for fees need no future; an error beside it is what those before it got for about as much: at
+    one price a policy that knows less may ask others, and fewer.
 
     Args:
         policy: learned from the whole log.
@@ -47,12 +49,29 @@ def judged_by_the_future(policy: Policy, log: Log, fold: Int[np.ndarray, " n"], 
         fold: shape (n,), as `later_folds` returns them.
         learn: from rows to a policy of the same kind.
     """
-    found = [done(learn(log.rows(past)), log.rows(rows), policy) for past, rows in each_fold(fold)]
-    policy = replace(policy, tried=_joined([tried for tried, _ in found], policy.tried.fixed))
-    turns = [each for _, each in found if each is not None]
+    tried: list[Outcomes] = []
+    turns: list[Outcomes] = []
+    for past, rows in each_fold(fold):
+        at_once, in_turn = done(learn(log.rows(past)), log.rows(rows), policy)
+        tried.append(_for_as_much(at_once, policy.tried.take(rows)))
+        if in_turn is not None and policy.turns is not None:
+            turns.append(_for_as_much(in_turn, policy.turns.tried.take(rows)))
+    policy = replace(policy, tried=_joined(tried, policy.tried.fixed))
     if policy.turns is None or not turns:
         return policy
     return replace(policy, turns=InTurn(policy.turns.asking, _joined(turns, policy.turns.tried.fixed)))
+
+
+def _for_as_much(before: Outcomes, own: Outcomes) -> Outcomes:
+    """What was got before for about as much as is paid now, at each price, and what is paid now.
+
+    Args:
+        before: what another policy did about some rows.
+        own: what this one did about them.
+    """
+    paid, pays = (np.nanmean(each.fees, axis=1) for each in (before, own))
+    nearest = np.abs(paid[None] - pays[:, None]).argmin(axis=1)
+    return replace(before, errors=before.errors[nearest], fees=own.fees, sizes=own.sizes)
 
 
 def _joined(parts: Sequence[Outcomes], fixed: Fixed | None) -> Outcomes:
