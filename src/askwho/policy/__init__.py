@@ -13,9 +13,12 @@ from askwho.policy._facts import Facts
 from askwho.policy._fees import Fees
 from askwho.policy._fixed import Fixed
 from askwho.policy._judge import Judge
+from askwho.policy._leaving import unpromised
+from askwho.policy._newcomers import Newcomers
 from askwho.policy._outcomes import Outcomes, Setting, grouped
 from askwho.policy._overlap import SHARES, overlaps
 from askwho.policy._policy import FEWEST_ROWS, Policy
+from askwho.policy._seats import Seats
 from askwho.policy._seen import Judgement, Seen, answers_of_all
 from askwho.policy._shrinkage import Shrinkage
 from askwho.policy._target import Target
@@ -46,11 +49,13 @@ __all__ = [
     "InTurn",
     "Judge",
     "Judgement",
+    "Newcomers",
     "Outcome",
     "Outcomes",
     "Past",
     "Policy",
     "Reason",
+    "Seats",
     "Seen",
     "Setting",
     "Shrinkage",
@@ -65,4 +70,5 @@ __all__ = [
     "overlaps",
     "rule_names",
     "shown",
+    "unpromised",
 ]
