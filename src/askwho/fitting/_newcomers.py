@@ -12,7 +12,7 @@ from askwho.core import Answers, Cell, Entity, Panel, is_null
 from askwho.data import Log, Table, column_of, log_of, read_table, with_entity
 from askwho.exceptions import InvalidInputError
 from askwho.fitting._skill import Skill
-from askwho.policy import Beliefs, Newcomers, Policy, Seats, Seen, unpromised
+from askwho.policy import Beliefs, Newcomers, Policy, Seats, Seen, most_alike, unpromised
 
 # Folds in which an answer is foretold without itself, by hand: so many that hardly less is known in each.
 _FOLDS = 10
@@ -164,13 +164,15 @@ def _seated(policy: Policy, name: str, j: int, skill: Skill, fee: float) -> Poli
     entities, combiner, past = list(panel.entities), policy.combiner, policy.past
     curve, errors = policy.cardinality.curve, list(policy.facts.entity_errors)
     expected = newcomers.apply(judge.learned(past.queries))[:, j]
+    seats = curve.seats or Seats.all(len(panel), policy.cardinality.width)
+    if not new and not seats.new[j] and len(panel) > 1:
+        curve = replace(curve, seats=seats.moved(j, most_alike(policy, j)))
     if new:
+        curve = replace(curve, seats=seats.joined())
         entities.append(Entity(name, fee=fee))
         errors.append(0.0)
         weights = np.append(weights, 1.0)
         overlap = None if overlap is None else np.pad(overlap, ((0, 1), (0, 1)))
-        seats = curve.seats or Seats.all(len(panel), policy.cardinality.width)
-        curve = replace(curve, seats=seats.joined())
         unknown = np.full((len(past.errors), 1), np.nan, dtype=past.errors.dtype)
         past = replace(past, errors=np.hstack([past.errors, unknown]))
         if combiner.beliefs is not None:

@@ -18,7 +18,7 @@ def teaching_questions(
     *,
     count: int = 10,
 ) -> Int[np.ndarray, " m"]:
-    """Return which of some queries to ask a newcomer first, as rows, the one that teaches most in front.
+    """Return which of some queries to ask a newcomer first, as rows, shape (count,), the most telling in front.
 
     One after another that query is taken which lowers the mean variance of his expected error over all of them most
     (Bayesian A-optimal design, greedy; Chaloner and Verdinelli 1995). What will be answered does not matter to it: all

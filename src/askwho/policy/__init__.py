@@ -13,7 +13,7 @@ from askwho.policy._facts import Facts
 from askwho.policy._fees import Fees
 from askwho.policy._fixed import Fixed
 from askwho.policy._judge import Judge
-from askwho.policy._leaving import unpromised
+from askwho.policy._leaving import most_alike, unpromised
 from askwho.policy._newcomers import Newcomers
 from askwho.policy._outcomes import Outcomes, Setting, grouped
 from askwho.policy._overlap import SHARES, overlaps
@@ -67,6 +67,7 @@ __all__ = [
     "grouped",
     "in_turn",
     "mean_error",
+    "most_alike",
     "overlaps",
     "rule_names",
     "shown",

@@ -93,23 +93,32 @@ class Curve:
         self, X: Float[np.ndarray, "n d"], expected: Float[np.ndarray, "n a"], order: Order
     ) -> Float[np.ndarray, "n K"]:
         """Return D_x(k) for every k, shape (n, K)."""
-        most = order.shape[1]
-        if self.means is not None:
-            return np.tile(self.scale * self.means[:most], (len(X), 1))
         if self.seats is None:
-            inputs = _layout(in_order(expected, order), order[:, :_FIRST], expected, X)
-        else:
-            order = self.seats.padded(order)
-            first, block = self.seats.names(expected, order[:, :_FIRST]), expected[:, self.seats.block]
-            inputs = _layout(in_order(expected, order), first, block, X)
-        return self.scale * self.forest.predict(inputs).reshape(len(X), -1)[:, :most]
+            return self._predict(X, expected, order)
+        if self.seats.new.all():
+            # Nobody is left of whom it was learned: a committee is then as good as its best.
+            return np.minimum.accumulate(in_order(expected, order), axis=1)
+        old = self.seats.old(expected, order)
+        return self.seats.walked(self._predict(X, expected, old), expected, order, old)
+
+    def _predict(
+        self, X: Float[np.ndarray, "n d"], expected: Float[np.ndarray, "n a"], order: Order
+    ) -> Float[np.ndarray, "n K"]:
+        """The same of those it was learned with."""
+        if self.means is not None:
+            return np.tile(self.scale * self.means, (len(X), 1))
+        first, everybody = order[:, :_FIRST], expected
+        if self.seats is not None:
+            first, everybody = self.seats.first[first], expected[:, self.seats.block]
+        inputs = _layout(in_order(expected, order), first, everybody, X)
+        return self.scale * self.forest.predict(inputs).reshape(len(X), -1)
 
     def of_one(self, x: Float[np.ndarray, " d"], expected: list[float], order: list[int]) -> list[float]:
         """Return the same for one query, in plain numbers."""
-        if self.means is not None:
-            return (self.scale * self.means[: len(order)]).tolist()
         if self.seats is not None:
             return self.predict(x[None], np.array([expected]), np.array([order]))[0].tolist()
+        if self.means is not None:
+            return (self.scale * self.means).tolist()
         inputs = _layout([expected[j] for j in order], order[:_FIRST], expected, x)
         return (self.scale * self.forest.predict(inputs[None])[0]).tolist()
 

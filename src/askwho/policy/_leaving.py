@@ -47,7 +47,7 @@ def without(policy: "Policy", name: str) -> "Policy":
         cardinality=replace(
             cardinality,
             width=min(cardinality.width, len(kept)),
-            curve=replace(cardinality.curve, seats=seats.without(j, _most_alike(policy, j))),
+            curve=replace(cardinality.curve, seats=seats.without(j, most_alike(policy, j))),
         ),
         combiner=replace(combiner, beliefs=None if beliefs is None else without_member(beliefs, j)),
         tried=unpromised(policy.tried, kept),
@@ -68,8 +68,8 @@ def unpromised(tried: Outcomes, kept: Int[np.ndarray, " b"]) -> Outcomes:
     return replace(tried, fresh=False, kept=None, fixed=fixed)
 
 
-def _most_alike(policy: "Policy", j: int) -> int:
-    """Who of the others is expected to err most like entity j."""
+def most_alike(policy: "Policy", j: int) -> int:
+    """Return who of the others is expected to err most like entity j."""
     expected = policy.judge.judge(policy.past.queries).expected
     away = np.abs(expected - expected[:, [j]]).mean(axis=0)
     away[j] = np.inf

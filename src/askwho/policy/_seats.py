@@ -1,9 +1,9 @@
-"""Who sits where in what a curve was learned by, once the panel is another."""
+"""Who sits where in what a curve was learned by, once the panel is another; and what committees with newcomers get."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from askwho import _validation as check
 from askwho._parts import State, part
@@ -17,8 +17,7 @@ class Seats:
     """From today's panel to the entities that a curve was learned with.
 
     Args:
-        first: shape (|A|,), who of the learned stands for each where it is said who comes first; −1 for a newcomer,
-            for whom he does who is expected to err most like him on the query.
+        first: shape (|A|,), who of the learned each is; −1 for who came or changed since.
         block: shape (L,), whose expected error stands in the column of each who was learned.
         width: how many the largest committee had.
     """
@@ -41,20 +40,66 @@ class Seats:
         block = np.where(self.block == j, like, self.block)
         return replace(self, first=np.delete(self.first, j), block=block - (block > j))
 
-    def padded(self, order: Order) -> Order:
-        """Return an order of so many as were learned with: the last stands in for whoever is missing."""
-        missing = self.width - order.shape[1]
-        return np.pad(order, ((0, 0), (0, missing)), mode="edge") if missing > 0 else order
+    def moved(self, j: int, like: int) -> "Seats":
+        """Return the seats with entity j as another than he was, for whom somebody of the panel stands in."""
+        first = self.first.copy()
+        first[j] = -1
+        return replace(self, first=first, block=np.where(self.block == j, like, self.block))
 
-    def names(self, expected: Float[np.ndarray, "n a"], order: Int[np.ndarray, "n f"]) -> Int[np.ndarray, "n f"]:
-        """Return who of the learned stands for each in an order, shape (n, f)."""
-        named, block = self.first[order], expected[:, self.block]
-        for place in range(order.shape[1]):
-            new = np.flatnonzero(named[:, place] < 0)
-            if new.size:
-                his = expected[new, order[new, place]]
-                named[new, place] = np.abs(block[new] - his[:, None]).argmin(axis=1)
-        return named
+    @property
+    def new(self) -> Bool[np.ndarray, " a"]:
+        """Who came or changed since, shape (|A|,)."""
+        return self.first < 0
+
+    def old(self, expected: Float[np.ndarray, "n a"], order: Order) -> Order:
+        """Return an order of so many of the learned as the curve knows, shape (n, width), those of another in front.
+
+        Whoever is not in that order follows by what is expected of him; where nobody is left the last stands in.
+        """
+        behind = order.shape[1] + expected.argsort(axis=1).argsort(axis=1)
+        np.put_along_axis(behind, order, np.arange(order.shape[1])[None], axis=1)
+        behind[:, self.new] = behind.max() + 1
+        kept = min(self.width, int((~self.new).sum()))
+        found = behind.argsort(axis=1, kind="stable")[:, :kept]
+        return np.pad(found, ((0, 0), (0, self.width - kept)), mode="edge")
+
+    def walked(
+        self,
+        curve: Float[np.ndarray, "n K"],
+        expected: Float[np.ndarray, "n a"],
+        order: Order,
+        old: Order,
+    ) -> Float[np.ndarray, "n k"]:
+        """Return D_x(k) of committees with newcomers among them, from that of committees without.
+
+        A committee that knows its members does no worse than the better of a newcomer and the others; how much better
+        than that is what one more brought the others at that size, beyond the better of him and those before him. A
+        forest cannot tell it: it has never seen a committee with somebody like him.
+
+        Args:
+            curve: D_x(k) of `old`.
+            expected: shape (n, |A|), expected errors.
+            order: whom to ask, best first.
+            old: the same without newcomers, from `old`.
+        """
+        sizes = min(order.shape[1], curve.shape[1])
+        new, alone = self.new[order], np.take_along_axis(expected, order, axis=1)
+        found = curve[:, :sizes].copy()
+        came, count = np.zeros(len(order), dtype=bool), np.zeros(len(order), dtype=np.intp)
+        rows = np.arange(len(order))
+        for k in range(sizes):
+            here = new[:, k]
+            count += ~here
+            came |= here
+            others = curve[rows, np.maximum(count - 1, 0)]
+            if k == 0:
+                found[:, 0] = np.where(here, alone[:, 0], curve[:, 0])
+                continue
+            together = np.minimum(curve[:, k - 1], expected[rows, old[:, k]])
+            more = np.divide(curve[:, k], together, out=np.ones(len(rows)), where=together > 0)
+            best = np.minimum(found[:, k - 1], np.where(here, alone[:, k], others))
+            found[:, k] = np.where(came, np.clip(more, 0.0, 1.0) * best, curve[:, k])
+        return found
 
     def to_state(self) -> State:
         """Return the seats as arrays."""
