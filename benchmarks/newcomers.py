@@ -137,7 +137,7 @@ def at_mean(policy: Policy, mean: float) -> Policy:
     assert newcomers is not None
     j, size = len(policy.panel) - 1, newcomers.learned
     level = np.append(mean, np.zeros(size))
-    return replace(policy, judge=replace(policy.judge, newcomers=newcomers.put(j, level, np.zeros((1 + size, 1 + size)))))
+    return replace(policy, judge=replace(policy.judge, newcomers=newcomers.put(j, level, np.zeros((1 + size, 1 + size)), 0.0)))
 
 
 def paired(change: np.ndarray) -> tuple[float, float]:

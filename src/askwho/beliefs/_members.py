@@ -3,18 +3,22 @@
 from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Float, Float32, Int, Shaped
 
 from askwho.beliefs._asking import Asking, Basis
 from askwho.beliefs._beliefs import Beliefs
-from askwho.beliefs._evidence import Evidence
+from askwho.beliefs._evidence import Evidence, Heard
 from askwho.beliefs._pool import Pool
 from askwho.core import Answers
 
-# Steps of Newton's method for one bias: they double its digits, and it begins near.
+# Steps of Newton's method: each doubles the digits, and it begins near.
 _STEPS = 20
-# What biases vary by at the least, by hand: those of a panel that is all alike do not prove a stranger's.
-_LEAST_SPREAD = 0.25
+# What the panel's habits in being wrong count as beside his own wrong answers of a class, by hand.
+_PRIOR_WRONG = 2.0
+# What weights vary by at the least, by hand: those of a panel that is all alike do not prove a stranger's.
+_LEAST_SPREAD = 0.1
+# Log-odds beyond e^20 are taken for it while a mode is looked for: no exponential overflows.
+_FAR = 20.0
 # Everything that evidence holds has one row an entity, in this order.
 _FIELDS = ("weights", "bias", "by_class", "centre", "scale", "knots", "confusion", "silent")
 
@@ -59,10 +63,14 @@ def with_answers(
     expected: Float[np.ndarray, "n a"],
     shares: Float[np.ndarray, "n t"] | None,
     info: Float[np.ndarray, "n a"] | None,
+    stranger: bool,
 ) -> Beliefs:
-    """Return the beliefs after some answers of entity j: how much more, or less, he is right than others so expected.
+    """Return the beliefs after some answers of entity j.
 
-    Logistic regression of one number, whose prior is normal around what it was, with the panel's variance.
+    A stranger has the habits of those whose habits make his answers likely: a mean of the panel's, weighed by what each
+    of them says of the truths behind his answers (Bayesian model averaging; Hoeting et al. 1999). From there his own
+    answers move how much more, or less, he is right than others of whom as much is expected, by a logistic regression
+    whose prior is normal with the panel's variance; and what is true where he is wrong, counted beside his prior.
 
     Args:
         beliefs: of the panel.
@@ -72,21 +80,91 @@ def with_answers(
         expected: shape (n, |A|), expected errors, his by other answers than each.
         shares: shape (n, T), what the base thinks.
         info: shape (n, |A|), what came back with the answers.
+        stranger: whether nothing was known of his habits before.
     """
-    evidence = beliefs.evidence
     heard = beliefs.heard(answers, expected=expected, shares=shares, info=info)
-    spoke = heard.codes[:, j] >= 0
-    right = (heard.codes[:, j] == beliefs.right(answers, heard.codes, truth))[spoke]
-    odds = evidence.log_odds(heard)[spoke, j]
-    spread = max(float(np.var(evidence.bias[~evidence.silent])), _LEAST_SPREAD)
-    step = 0.0
+    place = beliefs.right(answers, heard.codes, truth)
+    spoke = np.flatnonzero(heard.codes[:, j] >= 0)
+    if not spoke.size:
+        return beliefs
+    his = Heard(heard.codes[spoke][:, [j]], heard.expected[spoke][:, [j]], heard.prior[spoke], heard.info[spoke][:, [j]])
+    rows = beliefs.evidence
+    mine = _alike(rows, j, his, place[spoke]) if stranger else _some(rows, [j])
+    others = [i for i in np.flatnonzero(~rows.silent).tolist() if i != j]
+    if others:
+        mine = _moved(mine, _some(rows, others), his, place[spoke])
+    if len(beliefs.classes):
+        mine = replace(mine, confusion=_confused(mine.confusion[0], beliefs.share, his.codes[:, 0], place[spoke])[None])
+    arrays = {name: getattr(rows, name).copy() for name in _FIELDS}
+    for name, array in arrays.items():
+        array[j] = getattr(mine, name)[0]
+    return replace(beliefs, evidence=Evidence(**arrays))
+
+
+def _some(evidence: Evidence, members: list[int]) -> Evidence:
+    """The evidence of some of the entities."""
+    return Evidence(*(getattr(evidence, name)[members] for name in _FIELDS))
+
+
+def _alike(evidence: Evidence, j: int, his: Heard, place: Int[np.ndarray, " n"]) -> Evidence:
+    """The habits of the others, and their mean's that stand in entity j's row, as far as they make his answers likely."""
+    others = [i for i in np.flatnonzero(~evidence.silent).tolist() if i != j]
+    candidates = [_some(evidence, [i]) for i in (*others, j)]
+    fit = np.array(
+        [float((his.prior + each.of(his)[:, 0])[np.arange(len(place)), place].sum()) for each in candidates]
+    )
+    weight = np.exp(fit - fit.max())
+    weight /= weight.sum()
+    rows = {
+        name: np.tensordot(weight, np.stack([getattr(each, name) for each in candidates]), axes=1) for name in _FIELDS
+    }
+    rows["confusion"] = rows["confusion"].astype(np.float32)
+    return Evidence(**rows | {"silent": np.zeros(1, dtype=bool)})
+
+
+def _moved(mine: Evidence, rows: Evidence, his: Heard, place: Int[np.ndarray, " n"]) -> Evidence:
+    """The same with its weights moved by when he was right: the mode of a logistic regression, by Newton's method.
+
+    Each weight's prior is normal around what it was, with the variance that it has among the others, `rows`.
+    """
+    inputs, said = mine.inputs(his)[:, 0], his.codes[:, 0]
+    width, classes = inputs.shape[1], mine.by_class.shape[1]
+    habits = np.eye(classes)[np.minimum(said, classes - 1)] * (said < classes)[:, None]
+    design = np.hstack([inputs, np.ones((len(said), 1)), habits])
+    start = np.concatenate([mine.weights[0], mine.bias, mine.by_class[0]])
+    spread = np.concatenate([np.var(rows.weights, axis=0), [np.var(rows.bias)], np.var(rows.by_class, axis=0)])
+    # A weight that is the same for all is not known to be his, either.
+    tight = 1.0 / np.maximum(spread, _LEAST_SPREAD)
+    right, found = (said == place).astype(np.float64), start
     for _ in range(_STEPS):
-        share = 1.0 / (1.0 + np.exp(-(odds + step)))
-        slope = float((right - share).sum()) - step / spread
-        step += slope / (float((share * (1.0 - share)).sum()) + 1.0 / spread)
-    bias = evidence.bias.copy()
-    bias[j] += step
-    return replace(beliefs, evidence=replace(evidence, bias=bias))
+        share = 1.0 / (1.0 + np.exp(-np.clip(design @ found, -_FAR, _FAR)))
+        slope = design.T @ (right - share) - tight * (found - start)
+        curvature = design.T @ (design * (share * (1.0 - share))[:, None]) + np.diag(tight)
+        found = found + np.linalg.solve(curvature, slope)
+    weights, bias, by_class = np.split(found, [width, width + 1])
+    return replace(mine, weights=weights[None], bias=bias, by_class=by_class[None])
+
+
+def _confused(
+    ratio: Float32[np.ndarray, "c c"],
+    share: Float[np.ndarray, " c"],
+    said: Int[np.ndarray, " n"],
+    place: Int[np.ndarray, " n"],
+) -> Float32[np.ndarray, "c c"]:
+    """What is true where he is wrong, as it was thought and as it came."""
+    classes = len(share)
+    known = (said != place) & (said < classes) & (place < classes)
+    counts = np.zeros((classes, classes))
+    np.add.at(counts, (said[known], place[known]), 1.0)
+    others = np.tile(share, (classes, 1))
+    np.fill_diagonal(others, 0.0)
+    others /= np.maximum(others.sum(axis=1, keepdims=True), 1e-12)
+    thought = others * np.exp(ratio.astype(np.float64))
+    thought /= np.maximum(thought.sum(axis=1, keepdims=True), 1e-12)
+    shrunk = (counts + _PRIOR_WRONG * thought) / (counts.sum(axis=1, keepdims=True) + _PRIOR_WRONG)
+    found = np.log(np.maximum(shrunk, 1e-9) / np.maximum(others, 1e-9))
+    np.fill_diagonal(found, 0.0)
+    return found.astype(np.float32)
 
 
 def asking_without(asking: Asking, j: int) -> Asking | None:

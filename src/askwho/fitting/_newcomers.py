@@ -71,7 +71,7 @@ def with_expert(
     beliefs = grown.combiner.beliefs
     if beliefs is None or his.answers is None or his.truth is None:
         return grown
-    taught = _believed(beliefs, grown, j, his, replace_expected(grown, seen, j, held))
+    taught = _believed(beliefs, grown, j, his, replace_expected(grown, seen, j, held), stranger=not known)
     return replace(grown, combiner=replace(grown.combiner, beliefs=taught))
 
 
@@ -150,7 +150,9 @@ def _held_out(skill: Skill, learned: np.ndarray, errors: np.ndarray) -> np.ndarr
     for part in range(min(_FOLDS, len(errors))):
         here = fold == part
         told = skill.told(learned[~here], errors[~here])
-        lines = Newcomers(np.array([-1]), told.mean[None], told.covariance[None], told.bounded)
+        lines = Newcomers(
+            np.array([-1]), told.mean[None], told.covariance[None], np.array([told.beside]), told.bounded
+        )
         found[here] = lines.apply(learned[here])[:, 0]
     return found
 
@@ -159,7 +161,7 @@ def _seated(policy: Policy, name: str, j: int, skill: Skill, fee: float) -> Poli
     """The policy with entity j at a fee, expected to be as good as that; the first after the last is new."""
     judge, panel, new = policy.judge, policy.panel, j == len(policy.panel)
     newcomers = judge.newcomers or Newcomers.nobody(len(panel), bounded=skill.bounded)
-    newcomers = newcomers.put(j, skill.mean, skill.covariance)
+    newcomers = newcomers.put(j, skill.mean, skill.covariance, skill.beside)
     overlap, weights = judge.overlap, judge.error_weights
     entities, combiner, past = list(panel.entities), policy.combiner, policy.past
     curve, errors = policy.cardinality.curve, list(policy.facts.entity_errors)
@@ -194,7 +196,7 @@ def _seated(policy: Policy, name: str, j: int, skill: Skill, fee: float) -> Poli
     )
 
 
-def _believed(beliefs: Beliefs, policy: Policy, j: int, his: Log, seen: Seen) -> Beliefs:
+def _believed(beliefs: Beliefs, policy: Policy, j: int, his: Log, seen: Seen, *, stranger: bool) -> Beliefs:
     """The beliefs, moved by what he answered."""
     assert his.answers is not None  # noqa: S101 - who asks has seen it
     assert his.truth is not None  # noqa: S101 - likewise
@@ -211,4 +213,5 @@ def _believed(beliefs: Beliefs, policy: Policy, j: int, his: Log, seen: Seen) ->
         expected=np.clip(seen.expected, 0.0, 1.0),
         shares=seen.shares,
         info=info,
+        stranger=stranger,
     )

@@ -1,6 +1,6 @@
 """How good somebody is of whom little is known: a normal around the panel's average, moved by what he answered."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -32,12 +32,14 @@ class Skill:
     Args:
         mean: shape (1 + L,), of the weights of a constant and of each e_j.
         covariance: shape (1 + L, 1 + L).
+        beside: the variance of what no such line tells of him: as much as the others leave of each of the panel.
         noise: by how much errors vary: in parts of e(1 − e) where they are shares, of e² where they are numbers.
         bounded: whether errors are shares, none above 1.
     """
 
     mean: Float[np.ndarray, " f"]
     covariance: Float[np.ndarray, "f f"]
+    beside: float
     noise: float
     bounded: bool
 
@@ -69,7 +71,8 @@ class Skill:
             # d = (I − 11ᵀ/L) e, which is its own square.
             away = np.eye(count) - 1.0 / count
             covariance[np.ix_(1 + peers, 1 + peers)] = away / (count - 1)
-        return cls(average, covariance, _noise(policy.past.errors[:, ~fixed], bounded=bounded), bounded)
+        beside = _beside(learned[:, peers])
+        return cls(average, covariance, beside, _noise(policy.past.errors[:, ~fixed], bounded=bounded), bounded)
 
     @classmethod
     def of(cls, policy: Policy, j: int) -> "Skill":
@@ -79,7 +82,8 @@ class Skill:
         """
         stranger = cls.of_a_stranger(policy)
         newcomers = policy.judge.newcomers or Newcomers.nobody(len(policy.panel), bounded=stranger.bounded)
-        return cls(newcomers.coefficients[j], newcomers.covariance[j], stranger.noise, stranger.bounded)
+        weights, covariance, beside = (each[j] for each in (newcomers.coefficients, newcomers.covariance, newcomers.beside))
+        return replace(stranger, mean=weights, covariance=covariance, beside=float(beside))
 
     def told(self, learned: Float[np.ndarray, "n l"], errors: Float[np.ndarray, " n"]) -> "Skill":
         """Return what is thought of him after some answers.
@@ -103,11 +107,11 @@ class Skill:
             learned: shape (n, L), what was expected of the learned about the queries.
             errors: shape (n,), his.
         """
-        moved, evidence = Skill(old, self.covariance, self.noise, self.bounded)._told(learned, errors)
+        moved, evidence = replace(self, mean=old)._told(learned, errors)
         changed = 1.0 / (1.0 + np.exp(-np.clip(evidence, -50.0, 50.0)))
         step = moved.mean - old
         covariance = changed * (moved.covariance + (1.0 - changed) * np.outer(step, step))
-        return Skill(old + changed * step, covariance, self.noise, self.bounded)
+        return replace(self, mean=old + changed * step, covariance=covariance, beside=changed * self.beside)
 
     def roots(self, learned: Float[np.ndarray, "n l"]) -> tuple[Float[np.ndarray, "f q"], Float[np.ndarray, "n q"]]:
         """Return a square root of the covariance, and the queries in its terms: of independent weights."""
@@ -122,7 +126,7 @@ class Skill:
         if not self.bounded:
             return self.noise * np.square(np.maximum(mean, _ENDS * float(np.abs(learned).mean()))) + 1e-12
         mean = np.clip(mean, _ENDS, 1.0 - _ENDS)
-        uncertain = np.einsum("nf,fg,ng->n", design, self.covariance, design)
+        uncertain = np.einsum("nf,fg,ng->n", design, self.covariance, design) + self.beside
         alone = mean * (1.0 - mean)
         # A share of mean m and variance v leaves m(1 − m) − v to chance.
         return self.noise * np.maximum(alone - uncertain, _LEAST_NOISE * alone)
@@ -140,7 +144,7 @@ class Skill:
         covariance = root @ np.linalg.solve(precision, root.T)
         likelier = 0.5 * float(moved @ step - np.linalg.slogdet(precision)[1])
         mean = self.mean + root @ step
-        return Skill(mean, (covariance + covariance.T) / 2, self.noise, self.bounded), likelier
+        return replace(self, mean=mean, covariance=(covariance + covariance.T) / 2), likelier
 
 
 def _with_constant(learned: np.ndarray) -> np.ndarray:
@@ -159,3 +163,13 @@ def _noise(errors: Float[np.ndarray, "m a"], *, bounded: bool) -> float:
     if total <= 0:
         return 1.0
     return float(np.clip(varies.sum() / total, 0.05, 1.0 if bounded else np.inf))
+
+
+def _beside(learned: Float[np.ndarray, "m l"]) -> float:
+    """How much of what is expected of each no line in the others tells: a mean of variances."""
+    left: list[float] = []
+    for j in range(learned.shape[1]):
+        others = _with_constant(np.delete(learned, j, axis=1))
+        line = np.linalg.lstsq(others, learned[:, j], rcond=None)[0]
+        left.append(float(np.square(learned[:, j] - others @ line).mean()))
+    return float(np.mean(left))

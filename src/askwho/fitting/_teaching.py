@@ -1,5 +1,6 @@
 """Which questions teach most about a newcomer: those after which least is uncertain about him."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def teaching_questions(
     skill = Skill.of_a_stranger(policy)
     if name is not None:
         known = Skill.of(policy, policy.panel.index(name))
-        skill = known if known.covariance.any() else Skill(known.mean, skill.covariance, skill.noise, skill.bounded)
+        skill = known if known.covariance.any() else replace(skill, mean=known.mean)
     _, scaled = skill.roots(learned)
     noise = skill.noises(learned)
     over = scaled.T @ scaled / len(scaled)

@@ -11,7 +11,7 @@ from askwho._parts import State, part
 from askwho.exceptions import InvalidInputError
 
 # The arrays and their shapes, in the order of the fields.
-_ARRAYS = {"places": "a", "coefficients": "a f", "covariance": "a f f"}
+_ARRAYS = {"places": "a", "coefficients": "a f", "covariance": "a f f", "beside": "a"}
 
 
 @part("newcomers")
@@ -27,19 +27,21 @@ class Newcomers:
         places: shape (|A|,), which of the learned each is; −1 for who is none of them.
         coefficients: shape (|A|, 1 + L), of a constant and of what is expected of each of the learned.
         covariance: shape (|A|, 1 + L, 1 + L), of the coefficients; nothing for who is as he was learned.
+        beside: shape (|A|,), the variance of what no line in the others tells of him; likewise.
         bounded: whether no error is above 1.
     """
 
     places: Int[np.ndarray, " a"]
     coefficients: Float[np.ndarray, "a f"]
     covariance: Float[np.ndarray, "a f f"]
+    beside: Float[np.ndarray, " a"]
     bounded: bool
 
     @classmethod
     def nobody(cls, size: int, *, bounded: bool) -> "Newcomers":
         """Return a panel of `size` that is as it was learned."""
         one_each = np.eye(size, size + 1, k=1)
-        return cls(np.arange(size), one_each, np.zeros((size, size + 1, size + 1)), bounded)
+        return cls(np.arange(size), one_each, np.zeros((size, size + 1, size + 1)), np.zeros(size), bounded)
 
     @property
     def learned(self) -> int:
@@ -58,16 +60,22 @@ class Newcomers:
             places=self.places[kept],
             coefficients=self.coefficients[kept],
             covariance=self.covariance[kept],
+            beside=self.beside[kept],
         )
 
-    def put(self, j: int, mean: Float[np.ndarray, " f"], covariance: Float[np.ndarray, "f f"]) -> "Newcomers":
+    def put(
+        self, j: int, mean: Float[np.ndarray, " f"], covariance: Float[np.ndarray, "f f"], beside: float
+    ) -> "Newcomers":
         """Return the same with what is now known of entity j; the first after the last is a newcomer."""
-        places, rows, spreads = self.places, self.coefficients.copy(), self.covariance.copy()
-        if j == len(places):
-            places = np.append(places, -1)
-            rows, spreads = np.vstack([rows, mean]), np.concatenate([spreads, covariance[None]])
-        rows[j], spreads[j] = mean, covariance
-        return replace(self, places=places, coefficients=rows, covariance=spreads)
+        grown = self
+        if j == len(self.places):
+            blank = Newcomers(np.array([-1]), mean[None], covariance[None], np.zeros(1), self.bounded)
+            grown = replace(
+                self, **{name: np.concatenate([getattr(self, name), getattr(blank, name)]) for name in _ARRAYS}
+            )
+        arrays = {name: getattr(grown, name).copy() for name in _ARRAYS}
+        arrays["coefficients"][j], arrays["covariance"][j], arrays["beside"][j] = mean, covariance, beside
+        return replace(grown, **arrays)
 
     def apply(self, learned: Float[np.ndarray, "n l"]) -> Float[np.ndarray, "n a"]:
         """Return what is expected of today's panel, shape (n, |A|)."""
@@ -104,11 +112,11 @@ class Newcomers:
     @classmethod
     def from_state(cls, state: State) -> "Newcomers":
         """Return what `to_state` wrote."""
-        places, coefficients, covariance = state.pick(**_ARRAYS)
+        places, coefficients, covariance, beside = state.pick(**_ARRAYS)
         learned = coefficients.shape[1] - 1
         if places.dtype.kind != "i" or learned < 1 or not np.isin(places, np.arange(-1, learned)).all():
             raise InvalidInputError("`places` must be of those who were learned, got others: the artefact is damaged.")
-        return cls(places.astype(np.intp), coefficients, covariance, bool(state.plain["bounded"]))
+        return cls(places.astype(np.intp), coefficients, covariance, beside, bool(state.plain["bounded"]))
 
     @cached_property
     def _numbers(self) -> list[tuple[list[float], list[list[float]]]]:
@@ -118,7 +126,7 @@ class Newcomers:
     def _line(self, j: int, columns: list) -> tuple:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
         """Mean and variance of entity j's error; columns of numbers or of arrays, summed in one order, to one bit."""
         coefficients, covariance = self._numbers[j]
-        mean, variance = 0.0, 0.0
+        mean, variance = 0.0, float(self.beside[j])
         for one, weight, row in zip(columns, coefficients, covariance, strict=True):
             mean = mean + weight * one
             inner = 0.0
