@@ -1,4 +1,4 @@
-"""Claim: ten answers of a newcomer are worth more than their mean, and fifty most of what a whole log would tell of him.
+"""Claim: ten answers of a newcomer are worth more than their mean, and fifty most of what a log tells of him.
 
 Shared logs, split anew for each seed. Each entity is left out of a policy and given back with a few of its answers on
 training rows drawn at random: by `with_expert`; by the same with the mean of the few in place of what the panel tells;
@@ -21,7 +21,7 @@ import numpy as np
 from measure import provenance
 
 from askwho import Target
-from askwho.core import Answers, Cell, Panel, folds
+from askwho.core import Answers, Cell, folds
 from askwho.data import Log
 from askwho.fitting import fit, with_expert
 from askwho.policy import Policy
@@ -134,10 +134,12 @@ def thinned(log: Log, j: int, rows: np.ndarray) -> Log:
 def at_mean(policy: Policy, mean: float) -> Policy:
     """Return the policy of a newcomer with the mean of his few answers expected of him, whatever the query."""
     newcomers = policy.judge.newcomers
-    assert newcomers is not None
+    assert newcomers is not None  # noqa: S101 - he is one
     j, size = len(policy.panel) - 1, newcomers.learned
     level = np.append(mean, np.zeros(size))
-    return replace(policy, judge=replace(policy.judge, newcomers=newcomers.put(j, level, np.zeros((1 + size, 1 + size)), 0.0)))
+    return replace(
+        policy, judge=replace(policy.judge, newcomers=newcomers.put(j, level, np.zeros((1 + size, 1 + size)), 0.0))
+    )
 
 
 def paired(change: np.ndarray) -> tuple[float, float]:

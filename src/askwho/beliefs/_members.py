@@ -87,7 +87,9 @@ def with_answers(
     spoke = np.flatnonzero(heard.codes[:, j] >= 0)
     if not spoke.size:
         return beliefs
-    his = Heard(heard.codes[spoke][:, [j]], heard.expected[spoke][:, [j]], heard.prior[spoke], heard.info[spoke][:, [j]])
+    his = Heard(
+        heard.codes[spoke][:, [j]], heard.expected[spoke][:, [j]], heard.prior[spoke], heard.info[spoke][:, [j]]
+    )
     rows = beliefs.evidence
     mine = _alike(rows, j, his, place[spoke]) if stranger else _some(rows, [j])
     others = [i for i in np.flatnonzero(~rows.silent).tolist() if i != j]
@@ -107,12 +109,10 @@ def _some(evidence: Evidence, members: list[int]) -> Evidence:
 
 
 def _alike(evidence: Evidence, j: int, his: Heard, place: Int[np.ndarray, " n"]) -> Evidence:
-    """The habits of the others, and their mean's that stand in entity j's row, as far as they make his answers likely."""
+    """The habits of the others, and of their mean in entity j's row, as far as they make his answers likely."""
     others = [i for i in np.flatnonzero(~evidence.silent).tolist() if i != j]
     candidates = [_some(evidence, [i]) for i in (*others, j)]
-    fit = np.array(
-        [float((his.prior + each.of(his)[:, 0])[np.arange(len(place)), place].sum()) for each in candidates]
-    )
+    fit = np.array([float((his.prior + each.of(his)[:, 0])[np.arange(len(place)), place].sum()) for each in candidates])
     weight = np.exp(fit - fit.max())
     weight /= weight.sum()
     rows = {
@@ -181,7 +181,10 @@ def asking_without(asking: Asking, j: int) -> Asking | None:
         return None
     if not len(place):
         return replace(asking, entities=entities)
-    made = [_folded(basis, gains, place[0], len(asking.entities)) for basis, gains in zip(asking.bases, asking.gains, strict=True)]
+    made = [
+        _folded(basis, gains, place[0], len(asking.entities))
+        for basis, gains in zip(asking.bases, asking.gains, strict=True)
+    ]
     return replace(
         asking,
         entities=entities,

@@ -121,7 +121,6 @@ class Log:
             info=np.hstack([np.full((len(self), more), np.nan), self.info]),
         )
 
-
     def seated(self, names: Sequence[str]) -> "Log":
         """Return the same log with its entities in the order of their names, all of them."""
         at = np.array([self.panel.index(name) for name in names])

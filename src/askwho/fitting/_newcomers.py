@@ -150,9 +150,7 @@ def _held_out(skill: Skill, learned: np.ndarray, errors: np.ndarray) -> np.ndarr
     for part in range(min(_FOLDS, len(errors))):
         here = fold == part
         told = skill.told(learned[~here], errors[~here])
-        lines = Newcomers(
-            np.array([-1]), told.mean[None], told.covariance[None], np.array([told.beside]), told.bounded
-        )
+        lines = Newcomers(np.array([-1]), told.mean[None], told.covariance[None], np.array([told.beside]), told.bounded)
         found[here] = lines.apply(learned[here])[:, 0]
     return found
 

@@ -82,7 +82,9 @@ class Skill:
         """
         stranger = cls.of_a_stranger(policy)
         newcomers = policy.judge.newcomers or Newcomers.nobody(len(policy.panel), bounded=stranger.bounded)
-        weights, covariance, beside = (each[j] for each in (newcomers.coefficients, newcomers.covariance, newcomers.beside))
+        weights, covariance, beside = (
+            each[j] for each in (newcomers.coefficients, newcomers.covariance, newcomers.beside)
+        )
         return replace(stranger, mean=weights, covariance=covariance, beside=float(beside))
 
     def told(self, learned: Float[np.ndarray, "n l"], errors: Float[np.ndarray, " n"]) -> "Skill":
@@ -92,7 +94,7 @@ class Skill:
             learned: shape (n, L), what was expected of the learned about the queries.
             errors: shape (n,), his.
         """
-        return self._told(learned, errors)[0]
+        return self.update(learned, errors)[0]
 
     def told_anew(
         self, old: Float[np.ndarray, " f"], learned: Float[np.ndarray, "n l"], errors: Float[np.ndarray, " n"]
@@ -107,11 +109,26 @@ class Skill:
             learned: shape (n, L), what was expected of the learned about the queries.
             errors: shape (n,), his.
         """
-        moved, evidence = replace(self, mean=old)._told(learned, errors)
+        moved, evidence = replace(self, mean=old).update(learned, errors)
         changed = 1.0 / (1.0 + np.exp(-np.clip(evidence, -50.0, 50.0)))
         step = moved.mean - old
         covariance = changed * (moved.covariance + (1.0 - changed) * np.outer(step, step))
         return replace(self, mean=old + changed * step, covariance=covariance, beside=changed * self.beside)
+
+    def update(self, learned: Float[np.ndarray, "n l"], errors: Float[np.ndarray, " n"]) -> tuple["Skill", float]:
+        """Return the same after some answers, and by how much likelier they are (a log) than were the mean all there is."""
+        root, scaled = self.roots(learned)
+        noise = self.noises(learned)
+        beyond = errors - _with_constant(learned) @ self.mean
+        if not self.bounded:
+            beyond = np.minimum(beyond, _FARTHEST * np.sqrt(noise))
+        precision = np.eye(root.shape[1]) + scaled.T @ (scaled / noise[:, None])
+        moved = scaled.T @ (beyond / noise)
+        step = np.linalg.solve(precision, moved)
+        covariance = root @ np.linalg.solve(precision, root.T)
+        likelier = 0.5 * float(moved @ step - np.linalg.slogdet(precision)[1])
+        mean = self.mean + root @ step
+        return replace(self, mean=mean, covariance=(covariance + covariance.T) / 2), likelier
 
     def roots(self, learned: Float[np.ndarray, "n l"]) -> tuple[Float[np.ndarray, "f q"], Float[np.ndarray, "n q"]]:
         """Return a square root of the covariance, and the queries in its terms: of independent weights."""
@@ -130,21 +147,6 @@ class Skill:
         alone = mean * (1.0 - mean)
         # A share of mean m and variance v leaves m(1 − m) − v to chance.
         return self.noise * np.maximum(alone - uncertain, _LEAST_NOISE * alone)
-
-    def _told(self, learned: np.ndarray, errors: np.ndarray) -> tuple["Skill", float]:
-        """The same after some answers, and the log of how much likelier they are than had he been as the mean says."""
-        root, scaled = self.roots(learned)
-        noise = self.noises(learned)
-        beyond = errors - _with_constant(learned) @ self.mean
-        if not self.bounded:
-            beyond = np.minimum(beyond, _FARTHEST * np.sqrt(noise))
-        precision = np.eye(root.shape[1]) + scaled.T @ (scaled / noise[:, None])
-        moved = scaled.T @ (beyond / noise)
-        step = np.linalg.solve(precision, moved)
-        covariance = root @ np.linalg.solve(precision, root.T)
-        likelier = 0.5 * float(moved @ step - np.linalg.slogdet(precision)[1])
-        mean = self.mean + root @ step
-        return replace(self, mean=mean, covariance=(covariance + covariance.T) / 2), likelier
 
 
 def _with_constant(learned: np.ndarray) -> np.ndarray:

@@ -105,7 +105,7 @@ class Judge:
         )
 
     def _covered(self, X: Float[np.ndarray, "n d"]) -> Bool[np.ndarray, "n a"] | None:
-        """Whom the log knows on queries like these, shape (n, |A|); a newcomer's few answers tell nothing against it."""
+        """Whom the log knows on queries like these, shape (n, |A|); nothing tells against a newcomer."""
         if self.coverage is None:
             return None
         covered = self.coverage.of(X)

@@ -10,6 +10,10 @@ from askwho._parts import State, part
 from askwho._types import Order
 from askwho.exceptions import InvalidInputError
 
+# Of what one more brought the others, beyond the better of them, this part is what a newcomer brings, by hand: nobody
+# knows his habits as well as theirs.
+_OF_HIS = 0.5
+
 
 @part("seats")
 @dataclass(frozen=True, eq=False)
@@ -73,8 +77,8 @@ class Seats:
         """Return D_x(k) of committees with newcomers among them, from that of committees without.
 
         A committee that knows its members does no worse than the better of a newcomer and the others; how much better
-        than that is what one more brought the others at that size, beyond the better of him and those before him. A
-        forest cannot tell it: it has never seen a committee with somebody like him.
+        than that is half of what one more brought the others at that size, beyond the better of him and those before
+        him. A forest cannot tell it: it has never seen a committee with somebody like him.
 
         Args:
             curve: D_x(k) of `old`.
@@ -98,7 +102,7 @@ class Seats:
             together = np.minimum(curve[:, k - 1], expected[rows, old[:, k]])
             more = np.divide(curve[:, k], together, out=np.ones(len(rows)), where=together > 0)
             best = np.minimum(found[:, k - 1], np.where(here, alone[:, k], others))
-            found[:, k] = np.where(came, np.clip(more, 0.0, 1.0) * best, curve[:, k])
+            found[:, k] = np.where(came, (1.0 - _OF_HIS * (1.0 - np.clip(more, 0.0, 1.0))) * best, curve[:, k])
         return found
 
     def to_state(self) -> State:
