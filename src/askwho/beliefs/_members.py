@@ -182,7 +182,7 @@ def asking_without(asking: Asking, j: int) -> Asking | None:
     if not len(place):
         return replace(asking, entities=entities)
     made = [
-        _folded(basis, gains, place[0], len(asking.entities))
+        _folded(basis, gains, int(place[0]), len(asking.entities))
         for basis, gains in zip(asking.bases, asking.gains, strict=True)
     ]
     return replace(

@@ -71,15 +71,16 @@ def with_expert(
     beliefs = grown.combiner.beliefs
     if beliefs is None or his.answers is None or his.truth is None:
         return grown
-    taught = _believed(beliefs, grown, j, his, replace_expected(grown, seen, j, held), stranger=not known)
+    taught = _believed(beliefs, grown, j, his, _seen_otherwise(grown, seen, j, held), stranger=not known)
     return replace(grown, combiner=replace(grown.combiner, beliefs=taught))
 
 
-def replace_expected(policy: Policy, seen: Seen, j: int, held: np.ndarray) -> Seen:
-    """Return queries as a policy sees them, with something else expected of one entity."""
-    expected = policy.judge.judge(seen.X).expected.copy()
+def _seen_otherwise(policy: Policy, seen: Seen, j: int, held: np.ndarray) -> Seen:
+    """Queries as a policy sees them, with something else expected of one entity."""
+    judged = policy.judge.judge(seen.X)
+    expected = judged.expected.copy()
     expected[:, j] = np.clip(held, 0.0, 1.0)
-    return replace(seen, judged=replace(seen.judged, expected=expected))
+    return replace(seen, judged=replace(judged, expected=expected), fees=policy.judge.fees.of(seen.X))
 
 
 def _his(policy: Policy, name: str, given: Any) -> tuple[Log, float | None]:  # noqa: ANN401 - as in `with_expert`

@@ -116,7 +116,7 @@ class Skill:
         return replace(self, mean=old + changed * step, covariance=covariance, beside=changed * self.beside)
 
     def update(self, learned: Float[np.ndarray, "n l"], errors: Float[np.ndarray, " n"]) -> tuple["Skill", float]:
-        """Return the same after some answers, and by how much likelier they are (a log) than were the mean all there is."""
+        """Return the same after some answers, and how much likelier than by the mean alone they are (a log)."""
         root, scaled = self.roots(learned)
         noise = self.noises(learned)
         beyond = errors - _with_constant(learned) @ self.mean

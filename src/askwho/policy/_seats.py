@@ -55,7 +55,7 @@ class Seats:
         """Who came or changed since, shape (|A|,)."""
         return self.first < 0
 
-    def old(self, expected: Float[np.ndarray, "n a"], order: Order) -> Order:
+    def old(self, expected: Float[np.ndarray, "n a"], order: Order) -> Int[np.ndarray, "n w"]:
         """Return an order of so many of the learned as the curve knows, shape (n, width), those of another in front.
 
         Whoever is not in that order follows by what is expected of him; where nobody is left the last stands in.
@@ -69,11 +69,11 @@ class Seats:
 
     def walked(
         self,
-        curve: Float[np.ndarray, "n K"],
+        curve: Float[np.ndarray, "n c"],
         expected: Float[np.ndarray, "n a"],
-        order: Order,
-        old: Order,
-    ) -> Float[np.ndarray, "n k"]:
+        order: Int[np.ndarray, "n k"],
+        old: Int[np.ndarray, "n w"],
+    ) -> Float[np.ndarray, "n s"]:
         """Return D_x(k) of committees with newcomers among them, from that of committees without.
 
         A committee that knows its members does no worse than the better of a newcomer and the others; how much better
