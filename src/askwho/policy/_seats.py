@@ -74,7 +74,7 @@ class Seats:
         order: Int[np.ndarray, "n k"],
         old: Int[np.ndarray, "n w"],
     ) -> Float[np.ndarray, "n s"]:
-        """Return D_x(k) of committees with newcomers among them, from that of committees without.
+        """Return D_x(k) of committees with newcomers among them, shape (n, K), from that of committees without.
 
         A committee that knows its members does no worse than the better of a newcomer and the others; how much better
         than that is half of what one more brought the others at that size, beyond the better of him and those before
