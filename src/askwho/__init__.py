@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from askwho.data import Columns, Log, read_log
     from askwho.estimators import OneStageClassifier, TwoStageClassifier, TwoStageRegressor
     from askwho.evaluation import evaluate
-    from askwho.fitting import calibrate, fit
+    from askwho.fitting import calibrate, fit, teaching_questions, with_expert
     from askwho.persistence import load, save
     from askwho.policy import Assigned, Decision, Decisions, Online, Policy, Target, assign
     from askwho.report import write_report
@@ -47,6 +47,8 @@ _LATER = {
     "load": "askwho.persistence",
     "read_log": "askwho.data",
     "save": "askwho.persistence",
+    "teaching_questions": "askwho.fitting",
+    "with_expert": "askwho.fitting",
     "write_report": "askwho.report",
 }
 
@@ -87,5 +89,7 @@ __all__ = [
     "load",
     "read_log",
     "save",
+    "teaching_questions",
+    "with_expert",
     "write_report",
 ]

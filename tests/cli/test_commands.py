@@ -367,3 +367,22 @@ def test_parts_of_ones_own_are_loaded_where_they_are_allowed(tmp_path, capsys):
     words = ["route", tmp_path / "policy", tmp_path / "new.parquet", "--k", 1, "--out", tmp_path / "r.csv"]
     assert "an artefact alone never runs code" in refused(capsys, *words)
     assert run(*words, "--allow", "tests.persistence.own:Means, another:Part") == 0
+
+
+def test_somebody_is_added_by_a_few_answers_and_dropped_again(place, tmp_path, capsys):
+    table = synthetic.classification(20, seed=7)
+    known = {name: table[name] for name in ("x_0", "x_1", "x_2", "truth")}
+    write_table(tmp_path / "his.parquet", known | {"answer_新来的": table["answer_both"]})
+    words = ["add-expert", place / "policy", tmp_path / "his.parquet", "--name", "新来的", "--out", tmp_path / "more"]
+    said = printed(capsys, *words, "--fee", 0.2)
+    assert (said["expert"], said["fee"]) == ("新来的", 0.2)
+    assert 0 < said["expected_error"] < said["mean_of_the_others"]
+    assert said["uncertainty"] > 0
+    routes = ["route", tmp_path / "more", place / "new.parquet", "--fee-weight", 0, "--out", tmp_path / "routes.jsonl"]
+    assert run(*routes) == 0
+    assert "新来的" in (tmp_path / "routes.jsonl").read_text(encoding="utf-8")
+    assert "`fee` must be said of" in refused(capsys, *words)
+    dropped = ["drop-expert", tmp_path / "more", "--name", "left", "--out", tmp_path / "less"]
+    assert printed(capsys, *dropped)["entities"] == "right, both, noise, 新来的"
+    assert load(tmp_path / "less").panel.names == ("right", "both", "noise", "新来的")
+    assert "must be one of" in refused(capsys, *dropped[:3], "nobody", *dropped[4:])

@@ -3,6 +3,7 @@
 from askwho.beliefs._asking import NEVER, Asking, Basis, Turns, in_turn, summarise, worth_asking
 from askwho.beliefs._beliefs import Beliefs
 from askwho.beliefs._evidence import Evidence, Heard
+from askwho.beliefs._members import asking_without, with_answers, with_member, without_member
 from askwho.beliefs._pool import Case, Pool, State, random_masks
 
 __all__ = [
@@ -16,8 +17,12 @@ __all__ = [
     "Pool",
     "State",
     "Turns",
+    "asking_without",
     "in_turn",
     "random_masks",
     "summarise",
+    "with_answers",
+    "with_member",
+    "without_member",
     "worth_asking",
 ]

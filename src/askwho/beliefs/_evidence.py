@@ -107,7 +107,7 @@ class Evidence:
             np.zeros((size, classes, classes), dtype=np.float32),
             silent,
         )
-        inputs = blank._inputs(heard)
+        inputs = blank.inputs(heard)
         weights, bias = np.zeros((size, inputs.shape[2])), np.zeros(size)
         share = (np.bincount(truth, minlength=classes) + 1.0) / (len(truth) + classes)
         for j in np.flatnonzero(~silent):
@@ -129,7 +129,7 @@ class Evidence:
     def log_odds(self, heard: Heard) -> Float[np.ndarray, "n a"]:
         """Return the log-odds that each answer is right, shape (n, |A|); whatever where there is none."""
         said = np.maximum(heard.codes, 0)
-        odds = np.einsum("naf,af->na", self._inputs(heard), self.weights) + self.bias
+        odds = np.einsum("naf,af->na", self.inputs(heard), self.weights) + self.bias
         # A candidate that training never saw has no habits.
         known = said < self.by_class.shape[1]
         odds += np.where(known, self.by_class[self._entities, np.where(known, said, 0)], 0.0)
@@ -173,8 +173,8 @@ class Evidence:
     def _entities(self) -> Int[np.ndarray, " a"]:
         return np.arange(len(self.bias))
 
-    def _inputs(self, heard: Heard) -> Float[np.ndarray, "n a f"]:
-        """What the odds of being right depend on, shape (n, |A|, f)."""
+    def inputs(self, heard: Heard) -> Float[np.ndarray, "n a f"]:
+        """Return what the odds of being right depend on, shape (n, |A|, f)."""
         right = np.clip(1.0 - heard.expected, _CLIP, 1.0 - _CLIP)
         said = np.maximum(heard.codes, 0)
         own, top = np.take_along_axis(heard.prior, said, axis=1), heard.prior.max(axis=1, keepdims=True)

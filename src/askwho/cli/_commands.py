@@ -32,7 +32,7 @@ from askwho.evaluation import evaluate as evaluate_policy
 from askwho.exceptions import InvalidInputError
 from askwho.fitting import calibrate as calibrate_policy
 from askwho.fitting import fit as fit_policy
-from askwho.fitting import priced
+from askwho.fitting import priced, with_expert
 from askwho.persistence import digest, load, room_for, save
 from askwho.policy import Policy
 from askwho.report import write_report
@@ -207,6 +207,48 @@ def calibrate(
     if len(fresh) > rows:
         print_line(loaded.facts.left_out(len(fresh) - rows))
     print_line(f"policy in {out_}")
+
+
+@app.command("add-expert")
+def add_expert(
+    policy: o.PolicyFolder,
+    log: o.Log,
+    name: Annotated[str, typer.Option(help="Whose answers these are.", show_default=False)],
+    out_: Annotated[Path, typer.Option("--out", help="The folder of the policy with him.", show_default=False)],
+    fee: Annotated[
+        float | None, typer.Option(help="What he charges; what he charged, or what the log tells, unless said.")
+    ] = None,
+    allow: o.Allow = None,
+    json_: o.Json = False,
+) -> None:
+    """Add somebody by a few answers, without a refit; or tell a policy what somebody of its panel answered lately."""
+    room_for(out_)
+    loaded = load(policy, allow=o.words(allow))
+    done = with_expert(loaded, name, log, fee=fee)
+    save(done, out_)
+    j = done.panel.index(name)
+    past = done.past.queries
+    uncertain = float(np.sqrt(np.square(done.judge.deviations(past)[:, j]).mean()))
+    found = {"expert": name, "expected_error": done.facts.entity_errors[j], "uncertainty": uncertain}
+    found |= (
+        {"mean_of_the_others": float(np.mean(np.delete(done.facts.entity_errors, j)))} if len(done.panel) > 1 else {}
+    )
+    print_summary({**found, "fee": done.panel.entities[j].fee, "out": str(out_)}, as_json=json_)
+
+
+@app.command("drop-expert")
+def drop_expert(
+    policy: o.PolicyFolder,
+    name: Annotated[str, typer.Option(help="Who left.", show_default=False)],
+    out_: Annotated[Path, typer.Option("--out", help="The folder of the policy without him.", show_default=False)],
+    allow: o.Allow = None,
+    json_: o.Json = False,
+) -> None:
+    """Go on without somebody, without a refit."""
+    room_for(out_)
+    done = load(policy, allow=o.words(allow)).without(name)
+    save(done, out_)
+    print_summary({"entities": ", ".join(done.panel.names), "out": str(out_)}, as_json=json_)
 
 
 @app.command()

@@ -7,8 +7,9 @@ from askwho.data._columns import Columns, Resolved, named, resolve
 from askwho.data._drift import Moved, OverTime
 from askwho.data._encoder import FeatureEncoder
 from askwho.data._encoding import EncoderLike, TextEncoding, TextFunction
+from askwho.data._entities import column_of, with_entity, without_entity
 from askwho.data._ids import id_texts
-from askwho.data._log import Log, read_log, read_logs
+from askwho.data._log import Log, log_of, read_log, read_logs
 from askwho.data._problem import Description, Problem
 from askwho.data._sampling import Sampling, moment
 from askwho.data._sentences import SentenceEncoder
@@ -34,10 +35,12 @@ __all__ = [
     "TextEncoder",
     "TextEncoding",
     "TextFunction",
+    "column_of",
     "describe",
     "fingerprints",
     "id_texts",
     "lists",
+    "log_of",
     "moment",
     "named",
     "read_batches",
@@ -46,6 +49,8 @@ __all__ = [
     "read_table",
     "resolve",
     "table_of",
+    "with_entity",
+    "without_entity",
     "write_batches",
     "write_table",
 ]

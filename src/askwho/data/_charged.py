@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from askwho._types import FloatTable
 from askwho.exceptions import InvalidInputError
@@ -49,6 +49,10 @@ class Charged:
     def rows(self, index: Any) -> "Charged":  # noqa: ANN401 - whatever picks rows of an array
         """Return what is charged for some of the queries."""
         return Charged(self.fees[index], None if self.untold is None else self.untold[index])
+
+    def seated(self, at: Int[np.ndarray, " a"]) -> "Charged":
+        """Return the same with the entities in another order."""
+        return Charged(self.fees[:, at], None if self.untold is None else self.untold[:, at])
 
     def alone(self) -> "Charged":
         """Return the same with what these rows alone tell where nobody did."""

@@ -12,6 +12,8 @@ from askwho.core import Nulls, family, is_null
 from askwho.exceptions import InvalidInputError
 
 TaskName = Literal["auto", "classification", "regression"]
+LEFT_OUT = "!"
+"""In front of a piece of a pattern: the columns that it means are left out."""
 # Letters that comparing the texts of a column may take room for: half a gigabyte.
 _MOST_LETTERS = 1 << 27
 
@@ -22,6 +24,7 @@ class Columns:
 
     A pattern is a column's name, a glob (`"answer_*"`), or several of them separated by commas. A star stands for any
     letters, a question mark for one, and nothing else is special; what a glob's star stands for is the entity's name.
+    A piece behind a `!` leaves out what it means: `"answer_*,!answer_old"`.
 
     Args:
         truth: the column of right answers.
@@ -148,7 +151,12 @@ def named(pattern: str, present: Sequence[str], what: str, *, optional: bool = F
     """Return the columns that a pattern means, by what its star stands for."""
     found: dict[str, str] = {}
     # A column that is called like the pattern is what is meant, whatever is in its name.
-    for part in [pattern] if pattern in present else [piece.strip() for piece in pattern.split(",")]:
+    parts = [pattern] if pattern in present else [piece.strip() for piece in pattern.split(",")]
+    out = [piece for piece in parts if piece.startswith(LEFT_OUT) and piece not in present]
+    for piece in out:
+        parts.remove(piece)
+        present = [column for column in present if not _glob(piece[len(LEFT_OUT) :]).fullmatch(column)]
+    for part in parts:
         exact = part in present
         matches = [part] if exact else [column for column in present if _glob(part).fullmatch(column)]
         if not matches and not optional:

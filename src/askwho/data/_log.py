@@ -1,7 +1,7 @@
 """The log: queries, what everybody answered, what was right, and what was charged."""
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -134,6 +134,19 @@ class Log:
             errors=_errors(answers, self.truth, panel, error, self.sampling.audited),
             charged=self.charged.behind(more),
             info=np.hstack([np.full((len(self), more), np.nan), self.info]),
+        )
+
+    def seated(self, names: Sequence[str]) -> "Log":
+        """Return the same log with its entities in the order of their names, all of them."""
+        at = np.array([self.panel.index(name) for name in names])
+        answers = self.answers
+        return replace(
+            self,
+            panel=Panel(tuple(self.panel.entities[j] for j in at)),
+            answers=None if answers is None else Answers(answers.values[:, at], answers.states[:, at]),
+            errors=self.errors[:, at],
+            charged=self.charged.seated(at),
+            info=self.info[:, at],
         )
 
 

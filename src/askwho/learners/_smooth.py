@@ -1,7 +1,7 @@
 """Nearest neighbours and linear models of expected error."""
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from askwho._parts import State, part
 from askwho.learners._scale import LEAST_DEVIATION
@@ -109,6 +109,20 @@ class Linear(_Scaled):
     def predict(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n a"]:
         """Return expected errors, shape (n, |A|)."""
         return self._scale(np.asarray(X, dtype=np.float64)) @ self.weights_[:-1] + self.weights_[-1]
+
+    def only(self, kept: Int[np.ndarray, " b"]) -> "Linear":
+        """Return the model of some of the entities."""
+        return self._with(self.weights_[:, kept])
+
+    def put(self, j: int, level: float) -> "Linear":
+        """Return the model with entity j at one level, whatever the query; the first after the last is new."""
+        line = np.append(np.zeros(len(self.weights_) - 1), level)[:, None]
+        return self._with(np.hstack([self.weights_[:, :j], line, self.weights_[:, j + 1 :]]))
+
+    def _with(self, weights: np.ndarray) -> "Linear":
+        made = Linear(self.random_state, penalty=self.penalty)
+        made.mean_, made.deviation_, made.weights_ = self.mean_, self.deviation_, weights
+        return made
 
     def to_state(self) -> State:
         """Return what is written: weights (d + 1, |A|), and the features' means and deviations (d,)."""

@@ -16,9 +16,12 @@ from askwho.policy._fixed import Fixed
 from askwho.policy._given_chances import GivenChances
 from askwho.policy._judge import Judge
 from askwho.policy._learned_chances import LearnedChances, learn_looked_up
+from askwho.policy._leaving import most_alike, unpromised
+from askwho.policy._newcomers import Newcomers
 from askwho.policy._outcomes import Outcomes, Setting, grouped
 from askwho.policy._overlap import SHARES, overlaps
 from askwho.policy._policy import FEWEST_ROWS, Policy
+from askwho.policy._seats import Seats
 from askwho.policy._seen import Judgement, Seen, answers_of_all
 from askwho.policy._shrinkage import Shrinkage
 from askwho.policy._target import Target
@@ -54,12 +57,14 @@ __all__ = [
     "Judgement",
     "LearnedChances",
     "Limit",
+    "Newcomers",
     "Online",
     "Outcome",
     "Outcomes",
     "Past",
     "Policy",
     "Reason",
+    "Seats",
     "Seen",
     "Setting",
     "Shrinkage",
@@ -73,7 +78,9 @@ __all__ = [
     "in_turn",
     "learn_looked_up",
     "mean_error",
+    "most_alike",
     "overlaps",
     "rule_names",
     "shown",
+    "unpromised",
 ]

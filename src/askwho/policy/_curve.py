@@ -14,6 +14,7 @@ from askwho._types import Order
 from askwho.core import in_order
 from askwho.exceptions import InvalidInputError
 from askwho.learners import Scorer, TreeModel, graph_of_forest, grow
+from askwho.policy._seats import Seats
 
 # Trees of the curve: its error out of fold no longer falls with more of them.
 _TREES = 48
@@ -43,11 +44,13 @@ class Curve:
         means: shape (K,), the mean error of each size, where there is no forest; infinite where no row could score it.
         scale: what all of it is multiplied by: where the log has holes it is learned from imagined answers, and
             this is what real ones say of them.
+        seats: who of those it was learned with stands for whom, where the panel is another by now; else None.
     """
 
     forest: Any
     means: Float[np.ndarray, " K"] | None = None
     scale: float = 1.0
+    seats: Seats | None = None
 
     @classmethod
     def fit(
@@ -90,13 +93,30 @@ class Curve:
         self, X: Float[np.ndarray, "n d"], expected: Float[np.ndarray, "n a"], order: Order
     ) -> Float[np.ndarray, "n K"]:
         """Return D_x(k) for every k, shape (n, K)."""
+        if self.seats is None:
+            return self._predict(X, expected, order)
+        if self.seats.new.all():
+            # Nobody is left of whom it was learned: a committee is then as good as its best.
+            return np.minimum.accumulate(in_order(expected, order), axis=1)
+        old = self.seats.old(expected, order)
+        return self.seats.walked(self._predict(X, expected, old), expected, order, old)
+
+    def _predict(
+        self, X: Float[np.ndarray, "n d"], expected: Float[np.ndarray, "n a"], order: Order
+    ) -> Float[np.ndarray, "n K"]:
+        """The same of those it was learned with."""
         if self.means is not None:
             return np.tile(self.scale * self.means, (len(X), 1))
-        inputs = _layout(in_order(expected, order), order[:, :_FIRST], expected, X)
+        first, everybody = order[:, :_FIRST], expected
+        if self.seats is not None:
+            first, everybody = self.seats.first[first], expected[:, self.seats.block]
+        inputs = _layout(in_order(expected, order), first, everybody, X)
         return self.scale * self.forest.predict(inputs).reshape(len(X), -1)
 
     def of_one(self, x: Float[np.ndarray, " d"], expected: list[float], order: list[int]) -> list[float]:
         """Return the same for one query, in plain numbers."""
+        if self.seats is not None:
+            return self.predict(x[None], np.array([expected]), np.array([order]))[0].tolist()
         if self.means is not None:
             return (self.scale * self.means).tolist()
         inputs = _layout([expected[j] for j in order], order[:_FIRST], expected, x)
@@ -105,8 +125,9 @@ class Curve:
     def to_state(self) -> State:
         """Return the curve as a graph, or as means."""
         if self.means is not None:
-            return State(plain={"scale": self.scale}, arrays={"means": self.means})
-        return State(plain={"scale": self.scale}, graphs={"curve": graph_of_forest(self.forest)})
+            return State(plain={"scale": self.scale}, arrays={"means": self.means}).hold(seats=self.seats)
+        graphs = {"curve": graph_of_forest(self.forest)}
+        return State(plain={"scale": self.scale}, graphs=graphs).hold(seats=self.seats)
 
     @classmethod
     def from_state(cls, state: State) -> "Curve":
@@ -115,8 +136,8 @@ class Curve:
             means = state.arrays["means"]
             if means.ndim != 1 or not means.size or np.isnan(means).any():
                 raise InvalidInputError(f"`means` must hold a number for each size, got shape {means.shape}.")
-            return cls(None, means, float(state.plain["scale"]))
-        return cls(TreeModel(state.graphs["curve"]), None, float(state.plain["scale"]))
+            return cls(None, means, float(state.plain["scale"]), state.read("seats"))
+        return cls(TreeModel(state.graphs["curve"]), None, float(state.plain["scale"]), state.read("seats"))
 
 
 @part("cardinality-networks")

@@ -50,6 +50,20 @@ class Fees:
         """Who has never charged anything, shape (|A|,)."""
         return self.bounds[1] == 0
 
+    def only(self, kept: Int[np.ndarray, " b"]) -> "Fees":
+        """Return what some of them charge."""
+        model = None if self.model is None else self.model.only(kept)
+        return Fees(self.usual[kept], model, self.bounds[:, kept])
+
+    def put(self, j: int, fee: float) -> "Fees":
+        """Return the same with what entity j charges, whatever the query; the first after the last is a newcomer."""
+        model = None if self.model is None else self.model.put(j, fee)
+        usual, bounds = self.usual.copy(), self.bounds.copy()
+        if j == len(usual):
+            usual, bounds = np.append(usual, fee), np.hstack([bounds, np.full((2, 1), fee)])
+        usual[j], bounds[:, j] = fee, fee
+        return Fees(usual, model, bounds)
+
     def to_state(self) -> State:
         """Return the fees as arrays, and their model where there is one."""
         return State(arrays={"usual": self.usual, "bounds": self.bounds}).hold(model=self.model)

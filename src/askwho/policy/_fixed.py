@@ -1,6 +1,6 @@
 """Committees that are the same for every query: what a policy that tells queries apart must beat."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -52,6 +52,14 @@ class Fixed:
     def some(self, chosen: Int[np.ndarray, " m"]) -> "Fixed":
         """Return some of the committees."""
         return Fixed(self.members[chosen], self.errors[chosen], self.fees[chosen])
+
+    def only(self, kept: Int[np.ndarray, " b"]) -> "Fixed | None":
+        """Return those of which everybody is still in the panel, as it is numbered now; None where none is left."""
+        now = np.full(max(int(self.members.max(initial=-1)), int(kept.max())) + 2, -1)
+        now[kept] = np.arange(len(kept))
+        whole = np.flatnonzero(((now[self.members] >= 0) | (self.members < 0)).all(axis=1))
+        left = self.some(whole)
+        return replace(left, members=now[left.members]) if len(whole) else None
 
     def take(self, rows: np.ndarray) -> "Fixed":
         """Return the same on some of the rows."""

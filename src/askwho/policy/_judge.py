@@ -1,11 +1,11 @@
 """What is thought of everybody before asking: expected errors or scores, whom the log knows, what each charges."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 
 from askwho import _validation as check
 from askwho._parts import State, part
@@ -15,6 +15,7 @@ from askwho.learners import Learner, Scorer
 from askwho.policy._calibration import Calibration
 from askwho.policy._coverage import Coverage
 from askwho.policy._fees import Fees
+from askwho.policy._newcomers import Newcomers
 from askwho.policy._seen import Judgement
 from askwho.policy._shrinkage import Shrinkage
 
@@ -33,6 +34,7 @@ class Judge:
         coverage: who is asked about queries of which kind; None where everybody is known everywhere.
         overlap: shape (|A|, |A|), who repeats whom, where the ranking minds it; else None.
         shrinkage: how much of expected errors is borne out; None where they stay as they are.
+        newcomers: who came, left or changed since: what the learner knows is then another panel; None where nobody did.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Judge:
     coverage: Coverage | None = None
     overlap: Float[np.ndarray, "a a"] | None = None
     shrinkage: Shrinkage | None = None
+    newcomers: Newcomers | None = None
 
     # Asked once: for one query it would take as long as a graph does to look a protocol's methods up.
     @cached_property
@@ -60,16 +63,57 @@ class Judge:
         learner: Any = self.learner
         if self.priced:
             scores = learner.scores(X)[0]
-            return Judgement(self.calibration.apply(-scores), self.error_weights, scores)
-        said = check_said(learner.predict(X), (len(X), len(self.error_weights)))
+            expected = self.calibration.apply(-scores)
+            if self.newcomers is not None:
+                expected, scores = expected[:, self.newcomers.places], scores[:, self.newcomers.places]
+            return Judgement(expected, self.error_weights, scores)
+        expected = self.learned(X)
+        if self.newcomers is not None:
+            one = len(X) == 1
+            expected = (
+                np.array([self.newcomers.of_one(expected[0].tolist())]) if one else self.newcomers.apply(expected)
+            )
+        return Judgement(expected, self.error_weights, overlap=self.overlap, covered=self._covered(X))
+
+    def learned(self, X: Float[np.ndarray, "n d"]) -> FloatTable:
+        """Return what is expected of those whom the learner knows, shape (n, L): the panel, unless it has changed."""
+        learner: Any = self.learner
+        if self.priced:
+            return self.calibration.apply(-learner.scores(X)[0])
+        said = check_said(learner.predict(X), (len(X), len(self.calibration.raw)))
         if len(said) == 1:
             one = self.calibration.of_one(said[0].tolist())
-            expected = np.array([one if self.shrinkage is None else self.shrinkage.of_one(one)])
-        else:
-            expected = self.calibration.apply(said)
-            expected = expected if self.shrinkage is None else self.shrinkage.apply(expected)
-        covered = None if self.coverage is None else self.coverage.of(X)
-        return Judgement(expected, self.error_weights, overlap=self.overlap, covered=covered)
+            return np.array([one if self.shrinkage is None else self.shrinkage.of_one(one)])
+        expected = self.calibration.apply(said)
+        return expected if self.shrinkage is None else self.shrinkage.apply(expected)
+
+    def deviations(self, X: Float[np.ndarray, "n d"]) -> FloatTable:
+        """Return how far off what is expected of newcomers may be, shape (n, |A|); NaN of those who were learned."""
+        if self.newcomers is None or self.priced:
+            return np.full((len(X), len(self.error_weights)), np.nan)
+        return self.newcomers.deviations(self.learned(X))
+
+    def only(self, kept: Int[np.ndarray, " b"], *, bounded: bool) -> "Judge":
+        """Return the judge of some of the panel."""
+        newcomers = self.newcomers or Newcomers.nobody(len(self.error_weights), bounded=bounded)
+        return replace(
+            self,
+            error_weights=self.error_weights[kept],
+            fees=self.fees.only(kept),
+            overlap=None if self.overlap is None else self.overlap[np.ix_(kept, kept)],
+            newcomers=newcomers.only(kept),
+        )
+
+    def _covered(self, X: Float[np.ndarray, "n d"]) -> Bool[np.ndarray, "n a"] | None:
+        """Whom the log knows on queries like these, shape (n, |A|); nothing tells against a newcomer."""
+        if self.coverage is None:
+            return None
+        covered = self.coverage.of(X)
+        if self.newcomers is None:
+            return covered
+        places = self.newcomers.places
+        covered = covered[:, np.maximum(places, 0)] | (places < 0)
+        return covered | ~covered.any(axis=1, keepdims=True)
 
     def to_state(self) -> State:
         """Return the judge as its parts and arrays."""
@@ -82,6 +126,7 @@ class Judge:
             fees=self.fees,
             coverage=self.coverage,
             shrinkage=self.shrinkage,
+            newcomers=self.newcomers,
         )
 
     @classmethod
@@ -89,16 +134,21 @@ class Judge:
         """Return the judge that `to_state` wrote."""
         weights, *overlap = state.pick(error_weights="a", **({"overlap": "a a"} if "overlap" in state.arrays else {}))
         calibration, fees, coverage = state.need("calibration"), state.need("fees"), state.read("coverage")
-        for name, array in (("calibration", calibration.raw[:, 0]), ("fees", fees.usual)):
-            check.same_shape(array, name, weights.shape, "one for each entity")
+        newcomers, learned = state.read("newcomers"), weights.shape
+        if newcomers is not None:
+            check.same_shape(newcomers.places, "newcomers", weights.shape, "one for each entity")
+            learned = (newcomers.learned,)
+        check.same_shape(fees.usual, "fees", weights.shape, "one for each entity")
+        check.same_shape(calibration.raw[:, 0], "calibration", learned, "one for each entity")
         if coverage is not None:
-            check.same_shape(coverage.usual, "coverage", weights.shape, "one for each entity")
+            check.same_shape(coverage.usual, "coverage", learned, "one for each entity")
         shrinkage = state.read("shrinkage")
         if shrinkage is not None:
-            check.same_shape(shrinkage.own, "shrinkage", weights.shape, "one for each entity")
+            check.same_shape(shrinkage.own, "shrinkage", learned, "one for each entity")
         learner = state.need("learner")
         repeats = overlap[0] if overlap else None
-        return cls(str(state.plain["name"]), learner, calibration, weights, fees, coverage, repeats, shrinkage)
+        name = str(state.plain["name"])
+        return cls(name, learner, calibration, weights, fees, coverage, repeats, shrinkage, newcomers)
 
 
 def check_said(expected: FloatTable, shape: tuple[int, int]) -> FloatTable:

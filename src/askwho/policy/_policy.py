@@ -25,6 +25,7 @@ from askwho.policy._facts import Facts
 from askwho.policy._fixed import in_front
 from askwho.policy._ids import checked_ids, made_up_ids
 from askwho.policy._judge import Judge
+from askwho.policy._leaving import without
 from askwho.policy._outcomes import Outcomes, Setting
 from askwho.policy._promises import find_setting
 from askwho.policy._reading import Came, answers_so_far, what_came, whole_info
@@ -362,11 +363,16 @@ class Policy:
             query=i % len(decisions),
             known=x[0],
             expected=expected[0],
+            deviations=self.judge.deviations(x)[0],
             fees=seen.fees[i],
             committee_errors=curve,
             past=self.past,
             task=self.task,
         )
+
+    def without(self, name: str) -> "Policy":
+        """Return the policy of everybody but one who left; nothing is learned anew, and what was promised is not."""
+        return without(self, name)
 
     def setting(self, target: Target, *, in_turn: bool = False) -> Setting:
         """Return the setting at which held-out rows meet a budget, an error, or both; or say what can be had."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float32, Int
 
 from askwho._parts import State, part
 from askwho._types import Task
@@ -55,6 +55,11 @@ class Past:
             rows,
         )
 
+    @property
+    def queries(self) -> Float32[np.ndarray, "m d"]:
+        """The features as they were, shape (m, d)."""
+        return (self.features * self.scale + self.centre).astype(np.float32)
+
     def nearest(self, query: Float[np.ndarray, " d"]) -> Int[np.ndarray, " k"]:
         """Return the past queries most like one, nearest first, as indices, shape (k,)."""
         away = np.square(self.features - (query - self.centre) / self.scale).sum(axis=1)
@@ -79,6 +84,7 @@ class Reason:
         name: of the entity.
         asked: whether it is among the chosen.
         expected_error: before asking.
+        uncertainty: how far off that may be, a standard deviation; None for who was learned from the whole log.
         fee: what it is expected to charge.
         nearby_error: its mean error on the past queries most like this one; None where it was asked about none of them.
         nearby: on how many of them it was asked.
@@ -89,6 +95,7 @@ class Reason:
     name: str
     asked: bool
     expected_error: float
+    uncertainty: float | None
     fee: float
     nearby_error: float | None
     nearby: int
@@ -134,10 +141,11 @@ class Why:
         width = max(len(reason.name) for reason in self.reasons)
         for reason in self.reasons:
             near = "-" if reason.nearby_error is None else f"{reason.nearby_error:.3f} of {reason.nearby}"
+            off = "" if reason.uncertainty is None else f" \u00b1 {reason.uncertainty:.3f}"
             together = "" if reason.committee_error is None else f"  committee {reason.committee_error:.3f}"
             lines.append(
                 f"  {'ask ' if reason.asked else 'skip'} {reason.rank:>3}. {reason.name:<{width}}  "
-                f"expected error {reason.expected_error:.3f}  nearby {near}  fee {reason.fee:g}{together}"
+                f"expected error {reason.expected_error:.3f}{off}  nearby {near}  fee {reason.fee:g}{together}"
             )
         if self.one_more is not None and self.gain_of_one_more is not None:
             change = "lower" if self.gain_of_one_more >= 0 else "raise"
@@ -158,6 +166,7 @@ def explain(
     query: int,
     known: Float[np.ndarray, " d"],
     expected: Float[np.ndarray, " a"],
+    deviations: Float[np.ndarray, " a"],
     fees: Float[np.ndarray, " a"],
     committee_errors: Float[np.ndarray, " K"],
     past: Past,
@@ -172,6 +181,7 @@ def explain(
         query: which query it is called.
         known: shape (d,), its features.
         expected: shape (|A|,), expected errors, squared for regression, as everything here until it is shown.
+        deviations: shape (|A|,), how far off those may be; NaN where a log tells, and no variance.
         fees: shape (|A|,), expected.
         committee_errors: shape (K,), what the first 1, 2, ... are expected to get together.
         past: queries to compare with.
@@ -187,6 +197,7 @@ def explain(
                 name=panel.names[j],
                 asked=r < k,
                 expected_error=shown(float(expected[j]), task),
+                uncertainty=_shown_deviation(float(expected[j]), float(deviations[j]), task),
                 fee=float(fees[j]),
                 nearby_error=shown(float(seen.mean()), task) if seen.size else None,
                 nearby=int(seen.size),
@@ -194,3 +205,10 @@ def explain(
             )
         )
     return Why(query, tuple(reasons), tuple(int(row) for row in past.rows[near]))
+
+
+def _shown_deviation(expected: float, deviation: float, task: Task) -> float | None:
+    """How far off an expected error is as it is shown: that of a root is smaller, by its slope."""
+    if np.isnan(deviation):
+        return None
+    return deviation if task == "classification" else deviation / (2.0 * max(shown(expected, task), 1e-12))

@@ -430,6 +430,10 @@ def checked_scores(scores: ArrayLike, policy: Policy, rows: int | None = None) -
 def joined(policy: Policy, log: Log, seen: Seen) -> Log:
     """Return a log of the whole panel, in which whoever answers for itself has answered."""
     outside = tuple(entity.name for entity, own in zip(policy.panel.entities, policy.panel.own, strict=True) if not own)
+    for names in (policy.panel.names, outside):
+        # Whoever came later may have a column anywhere.
+        if log.panel.names != names and sorted(log.panel.names) == sorted(names):
+            log = log.seated(names)
     if log.panel.names == policy.panel.names:
         return log
     if log.panel.names != outside:

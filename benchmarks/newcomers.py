@@ -1,0 +1,177 @@
+"""Claim: ten answers of a newcomer are worth more than their mean, and fifty most of what a log tells of him.
+
+Shared logs, split anew for each seed. Each entity is left out of a policy and given back with a few of its answers on
+training rows drawn at random: by `with_expert`; by the same with the mean of the few in place of what the panel tells;
+and by a refit on a log that holds these answers and no others of his. What each gets is the mean of error and fees at a
+handful of prices on the test rows, paired with the policy that never knew him (nothing gained) and the one fitted on
+all his answers (everything). Entities whose gain is within two standard errors of nothing say nothing, and are left out
+of the pool.
+
+    python benchmarks/newcomers.py [--logs face_emotion_apis,...] [--rows 1500] [--seeds 3] [--out FILE]
+"""
+
+import argparse
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from measure import provenance
+
+from askwho import Target
+from askwho.core import Answers, Cell, folds
+from askwho.data import Log
+from askwho.fitting import fit, with_expert
+from askwho.policy import Policy
+from askwho.replay import Replay, at_size
+from askwho_studies.logs import load_log, log_names
+
+# How many answers the newcomer has given.
+COUNTS = (10, 20, 50)
+# Every so many of the prices a policy was tried at: neighbours decide much the same.
+EVERY = 4
+# Draws of the few answers: with ten of them the draw is most of the noise.
+DRAWS = 3
+
+
+def main() -> None:
+    """Leave every entity of every log out, and give it back."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=os.environ.get("ASKWHO_DATA"), help="where logs/ lies")
+    parser.add_argument("--logs", help="some of the logs, separated by commas")
+    parser.add_argument("--rows", type=int, default=1_500, help="training rows at the most; all the others are judged")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--learner", default="auto")
+    parser.add_argument("--base", default="auto")
+    parser.add_argument("--no-refit", action="store_true", help="leave the refits out: they take longest")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    rows: list[dict[str, Any]] = []
+    for name in given.logs.split(",") if given.logs else log_names(given.data):
+        log = load_log(given.data, name)
+        for seed in range(given.seeds):
+            fold = folds(log.groups, 2, random_state=seed)
+            train = np.random.default_rng(seed).permutation(np.flatnonzero(fold == 0))[: given.rows]
+            fits = {"learner": given.learner, "base": given.base, "random_state": seed}
+            for row in given_back(log.rows(np.sort(train)), log.rows(np.flatnonzero(fold == 1)), fits, given, seed):
+                rows.append({"log": name, "seed": seed, **row})
+                print({k: round(v, 4) if isinstance(v, float) else v for k, v in rows[-1].items()}, flush=True)
+    found = {"rows": rows, "curve": pooled(rows)}
+    for point in found["curve"]:
+        print({key: round(v, 4) if isinstance(v, float) else v for key, v in point.items()})
+    if given.out is not None:
+        given.out.write_text(json.dumps(found | {"provenance": provenance(seed=0)}), encoding="utf-8")
+
+
+def given_back(
+    train: Log, test: Log, fits: dict[str, Any], given: argparse.Namespace, seed: int
+) -> list[dict[str, Any]]:
+    """Return what each entity that is worth something is worth, and how much of it a few answers recover."""
+    whole = fit(train, **fits)
+    prices = whole.tried.prices[::EVERY]
+    full, rng = losses(whole, test, prices), np.random.default_rng([seed, 7])
+    found: list[dict[str, Any]] = []
+    for j, name in enumerate(train.panel.names):
+        alone = fit(without(train, j), **fits)
+        nothing = losses(alone, without(test, j), prices)
+        gain, error = paired(nothing - full)
+        found.append({"entity": name, "way": "whole log", "answers": len(train), "gain": gain, "error": error})
+        if gain <= 2 * error:
+            continue
+        scale = float(np.nanmean(nothing))
+        asked = np.flatnonzero(train.asked[:, j])
+        order = (*(each for each in alone.panel.names if not alone.panel.entities[alone.panel.index(each)].own), name)
+        for count in COUNTS:
+            ways: dict[str, list[np.ndarray]] = {}
+            for draw in range(DRAWS):
+                few = np.sort(rng.choice(asked, count, replace=False))
+                grown = with_expert(alone, name, train.rows(few), fee=float(train.panel.fees[j]))
+                mean = float(train.errors[few, j].mean())
+                ways.setdefault("askwho", []).append(losses(grown, test.seated(order), prices))
+                ways.setdefault("mean", []).append(losses(at_mean(grown, mean), test.seated(order), prices))
+                if not given.no_refit and draw == 0:
+                    ways["refit"] = [losses(fit(thinned(train, j, few), **fits), test, prices)]
+            for way, each in ways.items():
+                got = np.mean(each, axis=0)
+                kept, noise = paired(nothing - got)
+                row = {"entity": name, "way": way, "answers": count, "gain": kept, "error": noise}
+                beside = paired(got - np.mean(ways["askwho"][: len(each)], axis=0))
+                found.append(row | {"of": gain, "behind": beside[0], "behind_error": beside[1], "scale": scale})
+    return found
+
+
+def losses(policy: Policy, test: Log, prices: np.ndarray) -> np.ndarray:
+    """Return each row's error and fees, in terms of error, in the mean of some prices."""
+    held = Replay.of(policy, test)
+    total = np.zeros(len(test))
+    for price in prices.tolist():
+        made = policy.decide(held.seen, Target(fee_weight=price))
+        per_k = held.errors(made.order)
+        total += at_size(per_k, np.minimum(made.k, per_k.shape[1])) + price * at_size(held.paid(made.order), made.k)
+    return total / len(prices)
+
+
+def without(log: Log, j: int) -> Log:
+    """Return the log without entity j."""
+    names = [name for i, name in enumerate(log.panel.names) if i != j]
+    return replace(log.seated(names), columns=replace(log.columns, fees=None))
+
+
+def thinned(log: Log, j: int, rows: np.ndarray) -> Log:
+    """Return the log in which entity j has answered some of the rows alone."""
+    keep = np.ones(log.errors.shape, dtype=bool)
+    keep[:, j] = np.isin(np.arange(len(log)), rows)
+    answers = log.answers
+    if answers is not None:
+        answers = Answers(answers.values, np.where(keep, answers.states, Cell.NOT_ASKED).astype(np.int8))
+    return replace(
+        log, answers=answers, errors=np.where(keep, log.errors, np.nan), info=np.where(keep, log.info, np.nan)
+    )
+
+
+def at_mean(policy: Policy, mean: float) -> Policy:
+    """Return the policy of a newcomer with the mean of his few answers expected of him, whatever the query."""
+    newcomers = policy.judge.newcomers
+    assert newcomers is not None  # noqa: S101 - he is one
+    j, size = len(policy.panel) - 1, newcomers.learned
+    level = np.append(mean, np.zeros(size))
+    return replace(
+        policy, judge=replace(policy.judge, newcomers=newcomers.put(j, level, np.zeros((1 + size, 1 + size)), 0.0))
+    )
+
+
+def paired(change: np.ndarray) -> tuple[float, float]:
+    """Return the mean of a change over rows that could be scored, and its standard error."""
+    known = change[~np.isnan(change)]
+    return float(known.mean()), float(known.std() / np.sqrt(max(1, len(known))))
+
+
+def pooled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the part of the whole log's gain that each way recovers, and how far it is behind, by how many answers."""
+    points: list[dict[str, Any]] = []
+    for count in COUNTS:
+        for way in ("askwho", "mean", "refit"):
+            some = [row for row in rows if row["answers"] == count and row["way"] == way]
+            if not some:
+                continue
+            weight = np.array([1.0 / row["scale"] for row in some])
+            gains, of, behind = (np.array([row[key] for row in some]) for key in ("gain", "of", "behind"))
+            noise = np.array([row["behind_error"] for row in some])
+            points.append(
+                {
+                    "answers": count,
+                    "way": way,
+                    "entities": len(some),
+                    "recovered": float((weight * gains).sum() / (weight * of).sum()),
+                    "behind": float((weight * behind).mean()),
+                    # Entities of one log share its test rows: their noise is taken to go together.
+                    "behind_error": float((weight * noise).mean()),
+                }
+            )
+    return points
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""Beliefs of a panel that has changed: somebody more, of whom little is known, or somebody fewer."""
+
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float, Float32, Int, Shaped
+
+from askwho.beliefs._asking import Asking, Basis
+from askwho.beliefs._beliefs import Beliefs
+from askwho.beliefs._evidence import Evidence, Heard
+from askwho.beliefs._pool import Pool
+from askwho.core import Answers
+
+# Steps of Newton's method: each doubles the digits, and it begins near.
+_STEPS = 20
+# What the panel's habits in being wrong count as beside his own wrong answers of a class, by hand.
+_PRIOR_WRONG = 2.0
+# What weights vary by at the least, by hand: those of a panel that is all alike do not prove a stranger's.
+_LEAST_SPREAD = 0.1
+# Log-odds beyond e^20 are taken for it while a mode is looked for: no exponential overflows.
+_FAR = 20.0
+# Everything that evidence holds has one row an entity, in this order.
+_FIELDS = ("weights", "bias", "by_class", "centre", "scale", "knots", "confusion", "silent")
+
+
+def without_member(beliefs: Beliefs, j: int) -> Beliefs:
+    """Return the beliefs of everybody but entity j: right for any of the others, as before."""
+    kept = np.delete(np.arange(len(beliefs.evidence.bias)), j)
+    evidence = Evidence(*(getattr(beliefs.evidence, name)[kept] for name in _FIELDS))
+    if not len(beliefs.classes):
+        # Candidates are places in a row, one for each member and one for none of them: there is one place fewer.
+        evidence = replace(evidence, by_class=evidence.by_class[:, :-1], confusion=evidence.confusion[:, :-1, :-1])
+    return replace(beliefs, evidence=evidence, pool=beliefs.pool.only(kept))
+
+
+def with_member(beliefs: Beliefs) -> Beliefs:
+    """Return the beliefs with one more behind the others, who is like the mean of those whose answers are evidence.
+
+    How likely he is to be right goes by his own expected error, as everybody's does.
+    """
+    evidence, others = beliefs.evidence, ~beliefs.evidence.silent
+    others = others if others.any() else np.ones(len(others), dtype=bool)
+    arrays = {name: getattr(evidence, name) for name in _FIELDS}
+    rows = {name: array[others].mean(axis=0, keepdims=True).astype(array.dtype) for name, array in arrays.items()}
+    rows["silent"] = np.zeros(1, dtype=bool)
+    # What comes back with answers is told in everybody's own terms: that of a stranger says nothing, unless all agree.
+    apart = np.abs(evidence.centre[others] - rows["centre"]) > evidence.scale[others]
+    ratio = evidence.scale[others].max() / max(float(evidence.scale[others].min()), 1e-12)
+    if apart.any() or ratio > 2.0:
+        rows["weights"][:, -1 - evidence.knots.shape[1] :] = 0.0
+    joined = Evidence(*(np.concatenate([arrays[name], rows[name]]) for name in _FIELDS))
+    members = beliefs.pool.members
+    pool = Pool(np.append(members, members[others].mean()), beliefs.pool.sources)
+    return replace(beliefs, evidence=joined, pool=pool)
+
+
+def with_answers(
+    beliefs: Beliefs,
+    j: int,
+    answers: Answers,
+    truth: Shaped[np.ndarray, " n"],
+    *,
+    expected: Float[np.ndarray, "n a"],
+    shares: Float[np.ndarray, "n t"] | None,
+    info: Float[np.ndarray, "n a"] | None,
+    stranger: bool,
+) -> Beliefs:
+    """Return the beliefs after some answers of entity j.
+
+    A stranger has the habits of those whose habits make his answers likely: a mean of the panel's, weighed by what each
+    of them says of the truths behind his answers (Bayesian model averaging; Hoeting et al. 1999). From there his own
+    answers move how much more, or less, he is right than others of whom as much is expected, by a logistic regression
+    whose prior is normal with the panel's variance; and what is true where he is wrong, counted beside his prior.
+
+    Args:
+        beliefs: of the panel.
+        j: whose answers these are.
+        answers: of the panel, his among them.
+        truth: shape (n,).
+        expected: shape (n, |A|), expected errors, his by other answers than each.
+        shares: shape (n, T), what the base thinks.
+        info: shape (n, |A|), what came back with the answers.
+        stranger: whether nothing was known of his habits before.
+    """
+    heard = beliefs.heard(answers, expected=expected, shares=shares, info=info)
+    place = beliefs.right(answers, heard.codes, truth)
+    spoke = np.flatnonzero(heard.codes[:, j] >= 0)
+    if not spoke.size:
+        return beliefs
+    his = Heard(
+        heard.codes[spoke][:, [j]], heard.expected[spoke][:, [j]], heard.prior[spoke], heard.info[spoke][:, [j]]
+    )
+    rows = beliefs.evidence
+    mine = _alike(rows, j, his, place[spoke]) if stranger else _some(rows, [j])
+    others = [i for i in np.flatnonzero(~rows.silent).tolist() if i != j]
+    if others:
+        mine = _moved(mine, _some(rows, others), his, place[spoke])
+    if len(beliefs.classes):
+        mine = replace(mine, confusion=_confused(mine.confusion[0], beliefs.share, his.codes[:, 0], place[spoke])[None])
+    arrays = {name: getattr(rows, name).copy() for name in _FIELDS}
+    for name, array in arrays.items():
+        array[j] = getattr(mine, name)[0]
+    return replace(beliefs, evidence=Evidence(**arrays))
+
+
+def _some(evidence: Evidence, members: list[int]) -> Evidence:
+    """The evidence of some of the entities."""
+    return Evidence(*(getattr(evidence, name)[members] for name in _FIELDS))
+
+
+def _alike(evidence: Evidence, j: int, his: Heard, place: Int[np.ndarray, " n"]) -> Evidence:
+    """The habits of the others, and of their mean in entity j's row, as far as they make his answers likely."""
+    others = [i for i in np.flatnonzero(~evidence.silent).tolist() if i != j]
+    candidates = [_some(evidence, [i]) for i in (*others, j)]
+    fit = np.array([float((his.prior + each.of(his)[:, 0])[np.arange(len(place)), place].sum()) for each in candidates])
+    weight = np.exp(fit - fit.max())
+    weight /= weight.sum()
+    rows = {
+        name: np.tensordot(weight, np.stack([getattr(each, name) for each in candidates]), axes=1) for name in _FIELDS
+    }
+    rows["confusion"] = rows["confusion"].astype(np.float32)
+    return Evidence(**rows | {"silent": np.zeros(1, dtype=bool)})
+
+
+def _moved(mine: Evidence, rows: Evidence, his: Heard, place: Int[np.ndarray, " n"]) -> Evidence:
+    """The same with its weights moved by when he was right: the mode of a logistic regression, by Newton's method.
+
+    Each weight's prior is normal around what it was, with the variance that it has among the others, `rows`.
+    """
+    inputs, said = mine.inputs(his)[:, 0], his.codes[:, 0]
+    width, classes = inputs.shape[1], mine.by_class.shape[1]
+    habits = np.eye(classes)[np.minimum(said, classes - 1)] * (said < classes)[:, None]
+    design = np.hstack([inputs, np.ones((len(said), 1)), habits])
+    start = np.concatenate([mine.weights[0], mine.bias, mine.by_class[0]])
+    spread = np.concatenate([np.var(rows.weights, axis=0), [np.var(rows.bias)], np.var(rows.by_class, axis=0)])
+    # A weight that is the same for all is not known to be his, either.
+    tight = 1.0 / np.maximum(spread, _LEAST_SPREAD)
+    right, found = (said == place).astype(np.float64), start
+    for _ in range(_STEPS):
+        share = 1.0 / (1.0 + np.exp(-np.clip(design @ found, -_FAR, _FAR)))
+        slope = design.T @ (right - share) - tight * (found - start)
+        curvature = design.T @ (design * (share * (1.0 - share))[:, None]) + np.diag(tight)
+        found = found + np.linalg.solve(curvature, slope)
+    weights, bias, by_class = np.split(found, [width, width + 1])
+    return replace(mine, weights=weights[None], bias=bias, by_class=by_class[None])
+
+
+def _confused(
+    ratio: Float32[np.ndarray, "c c"],
+    share: Float[np.ndarray, " c"],
+    said: Int[np.ndarray, " n"],
+    place: Int[np.ndarray, " n"],
+) -> Float32[np.ndarray, "c c"]:
+    """What is true where he is wrong, as it was thought and as it came."""
+    classes = len(share)
+    known = (said != place) & (said < classes) & (place < classes)
+    counts = np.zeros((classes, classes))
+    np.add.at(counts, (said[known], place[known]), 1.0)
+    others = np.tile(share, (classes, 1))
+    np.fill_diagonal(others, 0.0)
+    others /= np.maximum(others.sum(axis=1, keepdims=True), 1e-12)
+    thought = others * np.exp(ratio.astype(np.float64))
+    thought /= np.maximum(thought.sum(axis=1, keepdims=True), 1e-12)
+    shrunk = (counts + _PRIOR_WRONG * thought) / (counts.sum(axis=1, keepdims=True) + _PRIOR_WRONG)
+    found = np.log(np.maximum(shrunk, 1e-9) / np.maximum(others, 1e-9))
+    np.fill_diagonal(found, 0.0)
+    return found.astype(np.float32)
+
+
+def asking_without(asking: Asking, j: int) -> Asking | None:
+    """Return the rule of asking in turn without entity j of the panel; None where nobody is left to ask.
+
+    He is never asked, and what is expected of him is what it was in the mean: what this leaves of his terms is a
+    constant, so the rule stays as it was learned, exactly.
+    """
+    place = np.flatnonzero(asking.entities == j)
+    kept = np.flatnonzero(asking.entities != j)
+    entities = asking.entities[kept]
+    entities = entities - (entities > j)
+    if not len(kept):
+        return None
+    if not len(place):
+        return replace(asking, entities=entities)
+    made = [
+        _folded(basis, gains, int(place[0]), len(asking.entities))
+        for basis, gains in zip(asking.bases, asking.gains, strict=True)
+    ]
+    return replace(
+        asking,
+        entities=entities,
+        bases=[basis for basis, _ in made],
+        gains=[gains[:, kept] for _, gains in made],
+        pool=asking.pool.only(kept),
+    )
+
+
+def _folded(basis: Basis, gains: np.ndarray, place: int, size: int) -> tuple[Basis, np.ndarray]:
+    """A basis and its weights without the terms of one entity: of having asked him, and of what is expected of him."""
+    # Seven numbers of the belief, who was asked, what is expected of each, and the prior: see `summarise`.
+    before = len(basis.centre) - 2 * size - 1
+    asked, awaited = before + place, before + size + place
+    kept = np.delete(np.arange(len(basis.centre)), [asked, awaited])
+    never = np.float32(-basis.centre[asked] / basis.scale[asked])
+    offsets = basis.offsets + never * basis.directions[asked]
+    folded = gains.copy()
+    folded[0] += never * gains[1 + asked]
+    lines = np.concatenate([[0], 1 + kept, np.arange(1 + len(basis.centre), len(gains))])
+    return Basis(basis.centre[kept], basis.scale[kept], basis.directions[kept], offsets), folded[lines]
