@@ -1,6 +1,6 @@
 """What is believed after some have answered, and whom to ask next: committees that know their members."""
 
-from askwho.beliefs._asking import NEVER, Asking, Basis, Turns, in_turn, summarise, worth_asking
+from askwho.beliefs._asking import NEVER, Asking, Basis, Turns, in_turn, worth_asking
 from askwho.beliefs._beliefs import Beliefs
 from askwho.beliefs._evidence import Evidence, Heard
 from askwho.beliefs._members import asking_without, with_answers, with_member, without_member
@@ -20,7 +20,6 @@ __all__ = [
     "asking_without",
     "in_turn",
     "random_masks",
-    "summarise",
     "with_answers",
     "with_member",
     "without_member",

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Float32, Int
 from askwho import _parts
 from askwho import _validation as check
 from askwho._parts import part
-from askwho.beliefs._pool import Case, Pool, State
+from askwho.beliefs._pool import Case, Pool, State, sayable
 
 # Nobody is asked a seventh, by hand: each question more is one more round of regressions, on ever fewer rows.
 _DEPTH = 6
@@ -151,7 +151,7 @@ class Asking:
             if not len(state.rows):
                 # No row has so many answers: nobody is asked so often.
                 continue
-            summary, stop = summarise(pool, small, state)
+            summary, stop = pool.summarise(small, state)
             basis = Basis.of(summary, random_state=random_state + level)
             inputs = basis.apply(summary)
             found = np.zeros((inputs.shape[1], size, len(prices)), dtype=np.float32)
@@ -161,7 +161,7 @@ class Asking:
                     found[0, j] = NEVER
                     continue
                 heard = pool.hear(small, state.some(open_), j)
-                later, stopped = summarise(pool, small, heard)
+                later, stopped = pool.summarise(small, heard)
                 value = np.repeat(stopped[:, None], len(prices), axis=1)
                 if after is not None:
                     best = after.changes_everywhere(0, later, small.closed(heard), paid[heard.rows]).min(axis=1)
@@ -183,7 +183,7 @@ class Asking:
 
         And what is expected of stopping, shape (n,). `case`, `state` and `fees` are of `entities` alone.
         """
-        summary, stop = summarise(self.pool, case, state)
+        summary, stop = self.pool.summarise(case, state)
         level = int(state.asked[0].sum())
         if level >= len(self.bases):
             return np.full((len(stop), len(self.entities)), NEVER), stop
@@ -330,32 +330,6 @@ def _members(order: Int[np.ndarray, "n d"], size: int) -> Bool[np.ndarray, "n a"
     return members[:, :-1]
 
 
-def summarise(pool: Pool, case: Case, state: State) -> tuple[Float32[np.ndarray, "n f"], Float32[np.ndarray, " n"]]:
-    """Return what the next question may depend on, shape (n, f), and the expected error of stopping, shape (n,)."""
-    believed = pool.probabilities(case, state)
-    n, classes = believed.shape
-    among = _sayable(case, state, believed)
-    place = among.argmax(axis=1)
-    first = among[np.arange(n), place]
-    second = np.partition(believed, -2, axis=1)[:, -2] if classes > 1 else np.zeros(n, dtype=np.float32)
-    answers = np.maximum(state.answers, 1)
-    summary = np.column_stack(
-        [
-            first,
-            second,
-            np.log(np.maximum(first, 1e-3) / (1 - first + 1e-3)),
-            np.log((first + 1e-4) / (second + 1e-4)),
-            -(believed * np.log(believed + 1e-9)).sum(axis=1),
-            state.support[np.arange(n), place] / answers,
-            state.answers,
-            state.asked,
-            np.where(state.asked, 0.5, case.expected[state.rows]),
-            case.prior[state.rows].max(axis=1),
-        ]
-    ).astype(np.float32)
-    return summary, 1 - first
-
-
 def worth_asking(
     pool: Pool,
     case: Case,
@@ -403,15 +377,10 @@ def worth_asking(
 def _loss(pool: Pool, case: Case, state: State, truth: np.ndarray) -> float:
     """Half the error, half the Brier score: it moves before the error does, and never for more of the same."""
     believed = pool.probabilities(case, state)
-    said = _sayable(case, state, believed).argmax(axis=1)
+    said = sayable(case, state, believed).argmax(axis=1)
     own = believed[np.arange(len(truth)), truth]
     brier = 0.5 * (np.square(believed).sum(axis=1) - 2 * own + 1)
     return float(0.5 * brier.mean() + 0.5 * (said != truth).mean())
-
-
-def _sayable(case: Case, state: State, believed: np.ndarray) -> np.ndarray:
-    """What is believed, without places in a row of which nobody has spoken yet: they cannot be answered."""
-    return believed if len(case.labels) else np.where(state.support > 0, believed, np.float32(0.0))
 
 
 def _drawn(

@@ -196,7 +196,7 @@ def asking_without(asking: Asking, j: int) -> Asking | None:
 
 def _folded(basis: Basis, gains: np.ndarray, place: int, size: int) -> tuple[Basis, np.ndarray]:
     """A basis and its weights without the terms of one entity: of having asked him, and of what is expected of him."""
-    # Seven numbers of the belief, who was asked, what is expected of each, and the prior: see `summarise`.
+    # Seven numbers of the belief, who was asked, what is expected of each, and the prior: see `Pool.summarise`.
     before = len(basis.centre) - 2 * size - 1
     asked, awaited = before + place, before + size + place
     kept = np.delete(np.arange(len(basis.centre)), [asked, awaited])

@@ -198,6 +198,31 @@ class Pool:
         shares = np.exp(scores)
         return shares / shares.sum(axis=1, keepdims=True)
 
+    def summarise(self, case: Case, state: State) -> tuple[Float32[np.ndarray, "n f"], Float32[np.ndarray, " n"]]:
+        """Return what the next question may depend on, shape (n, f), and the expected error of stopping, shape (n,)."""
+        believed = self.probabilities(case, state)
+        n, classes = believed.shape
+        among = sayable(case, state, believed)
+        place = among.argmax(axis=1)
+        first = among[np.arange(n), place]
+        second = np.partition(believed, -2, axis=1)[:, -2] if classes > 1 else np.zeros(n, dtype=np.float32)
+        answers = np.maximum(state.answers, 1)
+        summary = np.column_stack(
+            [
+                first,
+                second,
+                np.log(np.maximum(first, 1e-3) / (1 - first + 1e-3)),
+                np.log((first + 1e-4) / (second + 1e-4)),
+                -(believed * np.log(believed + 1e-9)).sum(axis=1),
+                state.support[np.arange(n), place] / answers,
+                state.answers,
+                state.asked,
+                np.where(state.asked, 0.5, case.expected[state.rows]),
+                case.prior[state.rows].max(axis=1),
+            ]
+        ).astype(np.float32)
+        return summary, 1 - first
+
     def to_state(self) -> _parts.State:
         """Return the weights as arrays."""
         return _parts.State(arrays={"members": self.members, "sources": self.sources})
@@ -217,6 +242,11 @@ def random_masks(asked: Bool[np.ndarray, "n a"], *, random_state: int) -> list[B
         place = rng.random((n, size)).argsort(axis=1).argsort(axis=1)
         masks.append(asked & (place < rng.integers(1, size + 1, n)[:, None]))
     return masks
+
+
+def sayable(case: Case, state: State, believed: np.ndarray) -> np.ndarray:
+    """Return what is believed, without places in a row of which nobody has spoken yet: they cannot be answered."""
+    return believed if len(case.labels) else np.where(state.support > 0, believed, np.float32(0.0))
 
 
 def _sources(plain: np.ndarray, support: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, ...]:

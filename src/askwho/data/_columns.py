@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from askwho import _validation as check
-from askwho.core import Nulls, family, is_null
+from askwho.core import ERRORS, Nulls, family, is_null
 from askwho.exceptions import InvalidInputError
 
 TaskName = Literal["auto", "classification", "regression"]
@@ -40,6 +40,7 @@ class Columns:
             were, and, where the truth is empty in other rows, that it was looked up.
         fees: from entity to fee, or a pattern of columns with each query's fee.
         task: what the truth is; told from its type, unless said.
+        error: how an answer is scored, a name in `ERRORS`; `"auto"` is zero-one, or squared for numbers.
         nulls: what an empty answer means, for all entities or by name.
     """
 
@@ -55,10 +56,14 @@ class Columns:
     propensity: str | None = None
     fees: Mapping[str, float] | str | None = None
     task: TaskName = "auto"
+    error: str = "auto"
     nulls: Nulls | Mapping[str, Nulls] = "not-asked"
 
     def __post_init__(self) -> None:
         check.one_of(self.task, "task", get_args(TaskName))
+        check.one_of(self.error, "error", ["auto", *ERRORS])
+        if self.grades is not None and self.error != "auto":
+            raise InvalidInputError(f"`error` must be 'auto' with `grades`, got {self.error!r}: they are the score.")
         if (self.answers is None) == (self.grades is None):
             raise InvalidInputError("`answers` or `grades` must be given, and not both: what did the entities do?")
         if self.answers is not None and self.truth is None:

@@ -65,6 +65,11 @@ class Log:
         return len(self.errors)
 
     @property
+    def scored_by(self) -> str | ErrorFunction:
+        """How an answer is scored: what `"auto"` means is said."""
+        return scored_by(self.error, self.task)
+
+    @property
     def fees(self) -> FloatTable:
         """What each charged, or would have, shape (n, |A|)."""
         return self.charged.fees
@@ -126,12 +131,11 @@ class Log:
         if self.truth is None:
             raise InvalidInputError("`log` must hold the truth: whoever answers for itself is scored by it.")
         more = len(panel) - len(self.panel)
-        error = ("zero-one" if self.task == "classification" else "squared") if self.error == "auto" else self.error
         return replace(
             self,
             panel=panel,
             answers=answers,
-            errors=_errors(answers, self.truth, panel, error, self.sampling.audited),
+            errors=_errors(answers, self.truth, panel, self.scored_by, self.sampling.audited),
             charged=self.charged.behind(more),
             info=np.hstack([np.full((len(self), more), np.nan), self.info]),
         )
@@ -236,7 +240,7 @@ def log_of(
         audited = sampling.audited
         truth = _truth(table[str(columns.truth)], answers, panel, audited)
         task = task_of(truth if audited is None else truth[audited], columns)
-        errors = _errors(answers, truth, panel, "zero-one" if task == "classification" else "squared", audited)
+        errors = _errors(answers, truth, panel, scored_by(columns.error, task), audited)
     check.bounded(errors, "errors")
     sampling.check_told(errors, columns, first=first)
     info = np.full(errors.shape, np.nan)
@@ -244,7 +248,7 @@ def log_of(
         if name in names:
             info[:, names.index(name)] = check.finite_or_nan(table[column], column)
     ids = None if columns.id is None else read_ids(table[columns.id], first=first)
-    return Log(columns, panel, task, known, answers, truth, errors, charged, sampling, info, ids)
+    return Log(columns, panel, task, known, answers, truth, errors, charged, sampling, info, ids, columns.error)
 
 
 def whole_log(batches: Iterable[Log]) -> Iterator[Log]:
@@ -295,6 +299,11 @@ def task_from(columns: Columns, kind: str, *, whole: bool, distinct: int, rows: 
     if kind != "numbers":
         return "classification"
     return "classification" if whole and distinct <= max(20, rows // 20) else "regression"
+
+
+def scored_by(error: str | ErrorFunction, task: Task) -> str | ErrorFunction:
+    """Return how answers are scored: zero-one or squared, by the task, where it is left to us."""
+    return ("zero-one" if task == "classification" else "squared") if error == "auto" else error
 
 
 def _truth(values: np.ndarray, answers: Answers, panel: Panel, audited: np.ndarray | None) -> np.ndarray:

@@ -186,9 +186,11 @@ class Replay:
 
     def _committees(self, order: Order, rule: str | Combine | None, answers: Answers, truth: np.ndarray) -> np.ndarray:
         members = self.combiner.committee(self.log.panel, order, self.seen, answers)
-        error = "zero-one" if self.log.task == "classification" else "squared"
         return prefix_errors(
-            members, truth, combine=lambda each: self.combiner.prefixes(each, self.case, rule), error=error
+            members,
+            truth,
+            combine=lambda each: self.combiner.prefixes(each, self.case, rule),
+            error=self.log.scored_by,
         )
 
     def _scored(self, table: Float[np.ndarray, "n ..."]) -> Float[np.ndarray, "n ..."]:
