@@ -4,10 +4,11 @@ Where people alone are short, and networks nearly as good are not, it is told fr
 What is believed of committees, and the step of prices, were chosen on rows of these desks: the figures are no test of
 those choices.
 
-Two desks, judged by what really came back, paired query by query: recorded people and networks who name what is on a
-picture (imagenet16h_humans), where people have few hours; and a made fraud desk, whose analysts see some kinds of fraud
-and not others, and have hours by day. Beside it: how far the same queries, one at a time, cost more than the whole
-batch at once; and the seconds that ten thousand queries take with thirty analysts.
+Four desks, judged by what really came back, paired query by query: recorded people and networks who name what is on a
+picture (imagenet16h_humans), where people have few hours; three people who name small pictures (CIFAR-10N) beside a
+weak base; readers of chest films (chest_opacity_readers), of whom only those three can be given a film who read it; and
+a made fraud desk, whose analysts see some kinds of fraud and not others, and have hours by day. Beside it: how far the
+same queries, one at a time, cost more than the whole batch at once; and the seconds that ten thousand queries take with thirty analysts.
 
     python benchmarks/hours.py [--batches 6] [--rows 400] [--large 10000] [--out benchmarks/results/hours.json]
 """
@@ -25,11 +26,18 @@ from askwho import Columns, InvalidInputError, Log, Online, Policy, Target, assi
 from askwho.core import Answers, folds
 from askwho.policy import Decisions, Seen
 from askwho_studies.logs import load_log
+from askwho_studies.paper._images import read_images
+from askwho_studies.paper._pools import annotators
 
 SEED = 0
 # What one unit of money is worth in error: a person of the pictures charges .3, an analyst 1.
-PICTURES, FRAUD = "imagenet16h_humans", "fraud desk"
-RATES = {PICTURES: 0.05, FRAUD: 0.02}
+PICTURES, SMALL, FILMS, FRAUD = "imagenet16h_humans", "CIFAR-10N", "chest_opacity_readers", "fraud desk"
+# A film's reader charges 1 as an analyst does.
+RATES = {PICTURES: 0.05, SMALL: 0.05, FILMS: 0.02, FRAUD: 0.02}
+# Small pictures that a policy is learned from, and the directions of pixels that it knows them by.
+TAUGHT_BY, DIRECTIONS = 1_500, 24
+# The share of a batch that each who names small pictures has time for, and of what he read that each reader has.
+FEW, HALF = 0.15, 0.5
 # Of a batch, the share that each person can be given, and each network that charges anything.
 HOURS, QUOTA = 0.04, 0.2
 # Days of the fraud desk, on each of which each analyst has hours of its own.
@@ -49,6 +57,8 @@ def main() -> None:
     given = parser.parse_args()
     desks: dict[str, Any] = {}
     desks |= pictures(given.data, given.batches, given.rows)
+    desks[SMALL] = small_pictures(given.data, given.batches, given.rows)
+    desks[FILMS] = films(given.data)
     desks[FRAUD] = fraud(given.batches, given.rows)
     found: dict[str, Any] = {"desks": desks}
     if given.large:
@@ -72,6 +82,34 @@ def pictures(data: Path, batches: int, rows: int) -> dict[str, dict[str, Any]]:
         f"{PICTURES}, people short": compared(policy, log, parts, RATES[PICTURES], people),
         f"{PICTURES}, all short": compared(policy, log, parts, RATES[PICTURES], people | networks),
     }
+
+
+def small_pictures(data: Path, batches: int, rows: int) -> dict[str, Any]:
+    """Three people with time for some of the pictures, beside a base of our own that knows them by their colours."""
+    n = TAUGHT_BY + batches * rows
+    images = read_images(data, "cifar10", most=(n, 1))
+    flat = images.rows[:n] / 255.0
+    centred = flat - flat[:TAUGHT_BY].mean(axis=0)
+    known = centred @ np.linalg.svd(centred[:TAUGHT_BY], full_matrices=False)[2][:DIRECTIONS].T
+    said = annotators(data)[:n]
+    table = {f"x_{i}": known[:, i] for i in range(DIRECTIONS)} | {"truth": images.labels[:n]}
+    table |= {f"answer_person{j}": said[:, j] for j in range(said.shape[1])}
+    fees = {f"person{j}": 1.0 for j in range(said.shape[1])}
+    what = Columns(truth="truth", answers="answer_*", features="x_*", fees=fees, task="classification")
+    log = read_log(table, what)
+    policy = fit(log.alone(np.arange(TAUGHT_BY)), learner="linear", cv=3, random_state=SEED)
+    parts = [TAUGHT_BY + np.arange(i * rows, (i + 1) * rows) for i in range(batches)]
+    return compared(policy, log, parts, RATES[SMALL], dict.fromkeys(fees, int(FEW * rows)))
+
+
+def films(data: Path) -> dict[str, Any]:
+    """Readers with time for half of what they read; a film can be given to those alone whose reading is recorded."""
+    log = load_log(data, FILMS)
+    fold = folds(log.groups, 2, random_state=SEED)
+    policy = fit(log.alone(np.flatnonzero(fold == 0)), learner="linear", cv=3, random_state=SEED)
+    test = np.flatnonzero(fold == 1)
+    read = dict(zip(log.panel.names, log.asked[test].sum(axis=0).tolist(), strict=True))
+    return compared(policy, log, [test], RATES[FILMS], {name: max(1, int(HALF * n)) for name, n in read.items()})
 
 
 def fraud(batches: int, rows: int) -> dict[str, Any]:
@@ -116,16 +154,17 @@ def compared(policy: Policy, log: Log, parts: list[np.ndarray], rate: float, hou
         rng = np.random.default_rng([SEED, b])
         seen = policy.see({column: values[part] for column, values in log.known.items()})
         days = np.resize(np.array(DAYS, dtype=object), len(part)) if by_day else None
-        done = assign(policy, seen, target, capacity=hours, by=days)
+        there = reachable(policy, log, part)
+        done = assign(policy, seen, target, capacity=hours, by=days, available=there)
         gaps.append(done.gap)
-        turned = one_by_one(policy, seen, target, hours, days)
+        turned = one_by_one(policy, seen, target, hours, days, there)
         expected += done.cost
         online += float((turned.expected_error + rate * turned.fee).mean())
         ways = {
             "assign": done.decisions,
             "online": turned,
-            "by rank": spilled(policy, seen, target, hours, days, None),
-            "at random": spilled(policy, seen, target, hours, days, rng),
+            "by rank": spilled(policy, seen, target, hours, days, there, None),
+            "at random": spilled(policy, seen, target, hours, days, there, rng),
         }
         for way, decisions in ways.items():
             check_kept(decisions, hours, days)
@@ -143,11 +182,23 @@ def compared(policy: Policy, log: Log, parts: list[np.ndarray], rate: float, hou
     return found
 
 
-def one_by_one(policy: Policy, seen: Seen, target: Target, hours: dict[str, Any], days: np.ndarray | None) -> Decisions:
+def reachable(policy: Policy, log: Log, part: np.ndarray) -> np.ndarray:
+    """Return who can be given each query, shape (n, |A|): whoever answered it, and whoever answers for itself."""
+    there = np.ones((len(part), len(policy.panel)), dtype=bool)
+    there[:, ~policy.panel.own] = log.asked[part]
+    return there
+
+
+def one_by_one(
+    policy: Policy, seen: Seen, target: Target, hours: dict[str, Any], days: np.ndarray | None, there: np.ndarray
+) -> Decisions:
     """Give out the same queries in the order in which they come, without a look at those to come."""
     horizon: Any = len(seen) if days is None else {day: int((days == day).sum()) for day in DAYS}
     desk_ = Online(policy, target, horizon=horizon, capacity=hours)
-    steps = [desk_.next(seen.rows(np.array([i])), group=None if days is None else days[i]) for i in range(len(seen))]
+    steps = [
+        desk_.next(seen.rows(np.array([i])), group=None if days is None else days[i], available=there[i])
+        for i in range(len(seen))
+    ]
     width = policy.cardinality.width
     k, error = (np.concatenate([getattr(step, name) for step in steps]) for name in ("k", "expected_error"))
     order, n = np.concatenate([step.order for step in steps]), len(seen)
@@ -161,6 +212,7 @@ def spilled(
     target: Target,
     hours: dict[str, Any],
     days: np.ndarray | None,
+    reach: np.ndarray,
     rng: np.random.Generator | None,
 ) -> Decisions:
     """Give out queries one after another, each as if it were alone, to whoever has hours left; or one at random."""
@@ -174,7 +226,7 @@ def spilled(
             given = left.get(name, n)
             return given[day] if isinstance(given, dict) else given
 
-        there = np.array([room(name) > 0 for name in panel.names])
+        there = np.array([room(name) > 0 for name in panel.names]) & reach[i]
         if rng is not None:
             one = rng.choice(np.flatnonzero(there))
             there = np.arange(len(panel)) == one
