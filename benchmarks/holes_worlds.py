@@ -93,7 +93,7 @@ def main() -> None:
 def truths() -> dict[str, tuple[float | None, list[float]]]:
     """Return the population's errors."""
     parts = [told(evaluate(policy_of(), whole(POPULATION, 99 + i), draws=2)) for i in range(TIMES)]
-    return {name: (float(np.mean([part[name][0] for part in parts])), []) for name in parts[0]}
+    return {name: (float(np.mean([part[name][0] or 0.0 for part in parts])), []) for name in parts[0]}
 
 
 def one(given: tuple[str, int, int]) -> dict[str, Any]:

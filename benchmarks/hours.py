@@ -8,7 +8,8 @@ Four desks, judged by what really came back, paired query by query: recorded peo
 picture (imagenet16h_humans), where people have few hours; three people who name small pictures (CIFAR-10N) beside a
 weak base; readers of chest films (chest_opacity_readers), of whom only those three can be given a film who read it; and
 a made fraud desk, whose analysts see some kinds of fraud and not others, and have hours by day. Beside it: how far the
-same queries, one at a time, cost more than the whole batch at once; and the seconds that ten thousand queries take with thirty analysts.
+same queries, one at a time, cost more than the whole batch at once; and the seconds that ten thousand queries take with
+thirty analysts.
 
     python benchmarks/hours.py [--batches 6] [--rows 400] [--large 10000] [--out benchmarks/results/hours.json]
 """
