@@ -316,3 +316,24 @@ def test_a_tighter_limit_never_costs_less(plain):
     costs = [assign(plain, seen, COST, capacity={"both": n, "left": 2 * n}).cost for n in (0, 3, 9, 30)]
     assert all(a >= b - 1e-5 for a, b in itertools.pairwise(costs))
     assert costs[0] > costs[-1]
+
+
+def test_where_few_can_be_asked_about_each_query_every_committee_of_theirs_is_looked_at(plain, monkeypatch):
+    seen = plain.see(policies.queries("classes", 12, seed=4))
+    # One, two or three of four can be asked: with everybody there would be more committees than are looked at.
+    there = np.arange(4)[None] <= np.arange(12)[:, None] % 3
+    committees = committees_of(plain, seen, there, COST)
+    found = committees.everything(committees.most)
+    wanted = {
+        (i, members)
+        for i in range(12)
+        for k in range(1, min(committees.most, 1 + i % 3) + 1)
+        for members in itertools.combinations(range(1 + i % 3), k)
+    }
+    assert {
+        (int(q), tuple(np.flatnonzero(m).tolist())) for q, m in zip(found.query, found.members, strict=True)
+    } == wanted
+    monkeypatch.setattr(_assign, "_EVERYTHING", len(wanted))
+    done = assign(plain, seen, COST, capacity={"left": 6}, available=there)
+    assert done.everything
+    assert not assign(plain, seen, COST, capacity={"left": 6}).everything

@@ -153,11 +153,24 @@ class Committees:
 
     def everything(self, most: int) -> Proposals:
         """Return every committee of up to so many that can be asked, for every query."""
-        a = self.there.shape[1]
-        sizes = range(1, most + 1) if self.k is None else (self.k,)
-        masks = np.array([[j in chosen for j in range(a)] for k in sizes for chosen in combinations(range(a), k)])
-        query, which = np.nonzero((masks[None] & ~self.open[:, None]).sum(axis=2) == 0)
-        return self.proposals(query, masks[which])
+        open_ = self.open
+        many = open_.sum(axis=1)
+        # Whoever can be asked about a query, in the panel's order, then the others.
+        first = np.argsort(~open_, axis=1, kind="stable")
+        found: list[tuple[np.ndarray, np.ndarray]] = []
+        for m in np.unique(many).tolist():
+            sizes = range(1, min(most, m) + 1) if self.k is None else (self.k,)
+            places = [chosen for k in sizes for chosen in combinations(range(m), k)]
+            masks = np.zeros((len(places), open_.shape[1]), dtype=bool)
+            for row, chosen in enumerate(places):
+                masks[row, list(chosen)] = True
+            rows = np.flatnonzero(many == m)
+            members = np.zeros((len(rows), *masks.shape), dtype=bool)
+            np.put_along_axis(members, np.broadcast_to(first[rows, None], members.shape), masks[None], axis=2)
+            found.append((np.repeat(rows, len(places)), members.reshape(-1, open_.shape[1])))
+        query, members = (np.concatenate([part[i] for part in found]) for i in range(2))
+        in_turn = query.argsort(kind="stable")
+        return self.proposals(query[in_turn], members[in_turn])
 
     def nothing(self) -> Proposals:
         """Return no committee."""
@@ -175,12 +188,17 @@ class Committees:
 
     def largest(self, room: int) -> int:
         """Return the size up to which all committees of all queries are no more than `room`; 0 where none is."""
+        many, queries = np.unique(self.open.sum(axis=1), return_counts=True)
+
+        def of_size(k: int) -> int:
+            return sum(n * comb(m, k) for m, n in zip(many.tolist(), queries.tolist(), strict=True))
+
         if self.k is not None:
-            return self.most if len(self) * comb(self.there.shape[1], self.k) <= room else 0
+            return self.most if of_size(self.k) <= room else 0
         count, size = 0, 0
         while size < self.most and count <= room:
             size += 1
-            count += len(self) * comb(self.there.shape[1], size)
+            count += of_size(size)
         return size if count <= room else size - 1
 
     def best(
