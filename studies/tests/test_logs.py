@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from askwho_studies.logs import (
     log_names,
     run_logs,
 )
+from askwho_studies.logs._base import BASE, with_base
 from askwho_studies.logs._cascade import cascade
 from askwho_studies.logs._committees import SkippedError
 
@@ -38,11 +40,16 @@ DESLIB = {"KNORA-U", "KNORA-E", "META-DES"}
 NEEDS_ANSWERS = {"vote", "weighted vote", "stacking (linear)", "stacking (boosted)", "features (linear)"}
 
 
+# These learn the probability of each class.
+OF_CLASSES = {"confidence cascade", "cascade routing", "stacking+ (linear)", "stacking+ (LightGBM)"}
+
+
 def refused(split):
     """The rivals that a log does not allow."""
     if split.train.answers is None:
-        return DESLIB | NEEDS_ANSWERS | {"features (forest)", "features (words)", "median", "agreement cascade"}
-    return DESLIB | {"features (words)"} | ({"median"} if split.classes else {"agreement cascade"})
+        few = {"features (forest)", "features (words)", "median", "agreement cascade"}
+        return DESLIB | NEEDS_ANSWERS | OF_CLASSES | few
+    return DESLIB | {"features (words)"} | ({"median"} if split.classes else OF_CLASSES | {"agreement cascade"})
 
 
 # Told from None, which is a value in the JSON of a log.
@@ -218,6 +225,49 @@ def test_free_answers_are_stacked_quietly_or_not_at_all(tmp_path):
     many = Split(log, few.test, np.zeros((n, 1)), few.X_test, 0)
     with pytest.raises(SkippedError, match="more than 255 different answers"):
         METHODS["stacking (boosted)"](many)
+
+
+@pytest.fixture(scope="module")
+def sure(tmp_path_factory):
+    """A log of two who guess as often as not, and whose confidence says so; a feature tells half of the truth."""
+    folder, rng, n = tmp_path_factory.mktemp("sure"), np.random.default_rng(1), 700
+    x, truth = rng.normal(size=n), rng.integers(0, 3, n)
+    table = {"x_a": np.where(rng.random(n) < 0.5, truth, x), "truth": truth}
+    for name in ("one", "two"):
+        right = rng.random(n) < 0.6
+        table[f"answer_{name}"] = np.where(right, truth, (truth + rng.integers(1, 3, n)) % 3)
+        table[f"confidence_{name}"] = np.where(right, 0.9, 0.2) + 0.05 * rng.normal(size=n)
+    describe(folder, "sure", table, fees={"one": 1.0, "two": 1.0}, info="confidence_*")
+    return load_log(folder, "sure")
+
+
+@pytest.mark.parametrize("rival", sorted(OF_CLASSES))
+def test_rivals_hear_confidences_and_the_base(sure, rival):
+    """Without what came back with answers they are far off; and nobody but the base answers for nothing."""
+    split = Split.of(sure, 0)
+    deaf = Split.of(replace(sure, info=np.full_like(sure.info, np.nan)), 0)
+    with_, without = (min(float(p.errors.mean()) for p in METHODS[rival](each)) for each in (split, deaf))
+    assert with_ < without - 0.1
+    whole, shares = with_base(split)
+    assert whole.train.panel.names == (BASE, "one", "two")
+    assert shares is not None
+    free = [p for p in METHODS[rival](split) if p.fees.mean() == 0]
+    assert free
+    base = float(whole.test.errors[:, 0].mean())
+    assert min(float(p.errors.mean()) for p in free) == pytest.approx(base, abs=0.05)
+
+
+def test_the_base_is_heard_out_of_fold(tmp_path):
+    """A forest knows its own rows by heart: what rivals learn from must not have been learned from them."""
+    rng, n = np.random.default_rng(2), 400
+    X = rng.normal(size=(n, 4))
+    truth = (X[:, 0] + 0.8 * rng.normal(size=n) > 0).astype(int)
+    table = {f"x_{i}": X[:, i] for i in range(4)} | {"truth": truth, "answer_a": rng.integers(0, 2, n)}
+    describe(tmp_path, "noisy", table, fees={"a": 1.0})
+    whole, _ = with_base(Split.of(load_log(tmp_path, "noisy"), 0))
+    train, test = (float(log.errors[:, 0].mean()) for log in (whole.train, whole.test))
+    assert train > 0.15
+    assert train == pytest.approx(test, abs=0.1)
 
 
 def test_cascade_by_hand():
