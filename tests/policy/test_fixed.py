@@ -51,6 +51,9 @@ def test_what_a_budget_buys_best_is_taken_whoever_offers_it():
     lucky = Fixed(np.array([[0, 1]]), np.array([[0.2, 0.29]]), np.full((1, 2), 2.0))
     rows = Outcomes(np.zeros(1), np.array([[0.3, 0.2]]), np.ones((1, 2)), np.ones((1, 2), dtype=np.intp), fixed=lucky)
     assert rows.meeting("classification", budget=2.0, max_error=None).fixed == ()
+    # For hardly more money it need not be.
+    near = replace(rows, fixed=replace(lucky, fees=np.full((1, 2), 1.01)))
+    assert near.meeting("classification", budget=2.0, max_error=None).fixed == (0, 1)
     # The luckiest of many committees would be found to meet an error.
     assert tried.meeting("classification", budget=None, max_error=0.25).fixed == ()
 

@@ -184,14 +184,18 @@ class Outcomes:
         return self.setting(place)
 
     def _better(self, fixed: Fixed, committee: int, place: int, fee: float, error: float, task: Task) -> bool:
-        """Whether a committee for all is to be preferred: by any gain for no more money, by a clear one for more."""
+        """Whether a committee for all is to be preferred: by any gain for no more money, by a clear one for much more.
+
+        By luck one of many committees always errs a little less: for as much again its gain must be a standard error.
+        """
         fees, errors = fixed.means(task)
         if fees[committee] <= fee * _ROUNDED:
             return (float(errors[committee]), float(fees[committee])) < (error, fee)
         change = fixed.errors[committee] - self.at(self.errors, np.array([place]))[:, 0]
         change = change[~np.isnan(change)]
         noise = change.std() / np.sqrt(max(1, len(change)))
-        return bool(errors[committee] < error) and bool(change.mean() < -noise)
+        dearer = min(1.0, float(fees[committee]) / fee - 1.0) if fee > 0 else 1.0
+        return bool(errors[committee] < error) and bool(change.mean() < -dearer * noise)
 
     def foreseen(self, setting: Setting, task: Task) -> tuple[float, float]:
         """Return the mean fee and the error that a setting of these rows had on them."""
