@@ -11,7 +11,7 @@ from askwho.evaluation import Point
 from askwho.metrics import Frontier
 from askwho_studies.logs._committees import SkippedError
 from askwho_studies.logs._compare import SCORED
-from askwho_studies.logs._split import Split
+from askwho_studies.logs._split import MOST_CLASSES, Split
 
 # Entities of a sorted list, by hand: two or three agree before the tenth, or hardly ever.
 _LONGEST = 10
@@ -68,9 +68,12 @@ def cascade_points(split: Split, kept: list[tuple[np.ndarray, int, int]]) -> lis
 def usable_votes(split: Split, log: Log) -> Int[np.ndarray, "n a"]:
     """Return answers as codes, −1 for none.
 
-    An answer that was never right ("no digit heard") is none: two of them do not agree on anything.
+    An answer that was never right ("no digit heard") is none: two of them do not agree on anything. Of free answers
+    hardly any was ever right before, and all count.
     """
     votes = split.votes(log)
+    if len(split.labels) > MOST_CLASSES:
+        return votes
     return np.where(np.isin(votes, np.unique(split.truths(split.train))), votes, -1)
 
 

@@ -1,5 +1,6 @@
 """Who is better at the same money: hull mixtures row by row, and a paired bootstrap by group."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -94,6 +95,17 @@ class Bootstrap:
 
     def interval(self, differences: Sequence[np.ndarray]) -> tuple[float, float, float]:
         """Return the mean difference over all splits' rows, and its 95% interval; rows that are NaN do not count."""
+        mean, draws = self._drawn(differences)
+        low, high = np.quantile(draws, [0.025, 0.975])
+        return mean, float(low), float(high)
+
+    def mean(self, differences: Sequence[np.ndarray]) -> tuple[float, float]:
+        """Return the same mean, and its standard error."""
+        mean, draws = self._drawn(differences)
+        return mean, float(draws.std())
+
+    def _drawn(self, differences: Sequence[np.ndarray]) -> tuple[float, np.ndarray]:
+        """The mean difference, and that of each resample."""
         total, count = np.zeros(self.weights.shape[1]), np.zeros(self.weights.shape[1])
         for group, difference in zip(self.group, differences, strict=True):
             known = ~np.isnan(difference)
@@ -101,8 +113,29 @@ class Bootstrap:
             count += np.bincount(group[known], minlength=len(count))
         # Doubles: a method against itself must come out as exactly nothing.
         draws = (self.weights @ total) / np.maximum(self.weights @ count, 1e-12)
-        low, high = np.quantile(draws, [0.025, 0.975])
-        return float(total.sum() / max(count.sum(), 1e-12)), float(low), float(high)
+        return float(total.sum() / max(count.sum(), 1e-12)), draws
+
+
+@dataclass(frozen=True)
+class Apart:
+    """How far one method is from another in the mean over budgets: the area between them.
+
+    Args:
+        mean: our error less theirs.
+        error: its standard error, by bootstrap.
+        budgets: how many budgets both reach in every split.
+    """
+
+    mean: float
+    error: float
+    budgets: int
+
+    @property
+    def p(self) -> float:
+        """How likely a difference as large would be, two-sided, were there none."""
+        if self.error <= 0:
+            return 1.0 if self.mean == 0 else 0.0
+        return math.erfc(abs(self.mean) / self.error / math.sqrt(2.0))
 
 
 @dataclass
@@ -152,6 +185,42 @@ def compare(
         tally.losses += low > 0
         tally.ties += low <= 0 <= high
     return tally
+
+
+def apart(
+    mine: Sequence[Sequence[np.ndarray | None]], rival: Sequence[Sequence[np.ndarray | None]], bootstrap: Bootstrap
+) -> Apart | None:
+    """Return how far a method is from a rival over the budgets that both reach, pooled over splits; None where none is.
+
+    Args:
+        mine: for each split and each budget, errors by row, or None where that budget buys nothing.
+        rival: likewise.
+        bootstrap: of the same splits.
+    """
+    pairs = [
+        [None if a is None or b is None else a - b for a, b in zip(ours, theirs, strict=True)]
+        for ours, theirs in zip(mine, rival, strict=True)
+    ]
+    # By budget, those that both reach in every split.
+    both = [each for each in zip(*pairs, strict=True) if all(one is not None for one in each)]
+    if not both:
+        return None
+    differences = [np.mean([each[i] for each in both], axis=0) for i in range(len(mine))]
+    return Apart(*bootstrap.mean(differences), len(both))
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Return p-values corrected for how many there are (Holm 1979), in the same order.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(p)), key=lambda i: p[i])
+    found, least = [0.0] * len(p), 0.0
+    for place, i in enumerate(order):
+        least = max(least, min(1.0, (len(p) - place) * p[i]))
+        found[i] = least
+    return found
 
 
 def at_budgets(priced: Priced, budgets: Float[np.ndarray, " b"]) -> list[np.ndarray | None]:

@@ -12,14 +12,13 @@ from askwho_studies.logs._base import tuning_folds
 from askwho_studies.logs._cascade import efficient
 from askwho_studies.logs._committees import SkippedError
 from askwho_studies.logs._everything import (
-    MOST_CLASSES,
     Everything,
     best_strength,
     logistic,
     shares_of,
     sides,
 )
-from askwho_studies.logs._split import Split
+from askwho_studies.logs._split import MOST_CLASSES, Split
 
 # Who may be in a cascade: those that stand highest at some price; every order of three of six is tried.
 _AMONG, _LONGEST = 6, 3

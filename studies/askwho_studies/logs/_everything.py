@@ -18,8 +18,6 @@ from askwho_studies.logs._base import tuning_folds, with_base
 from askwho_studies.logs._committees import SkippedError
 from askwho_studies.logs._split import Split
 
-# Of more classes a model of each is no longer one of answers: rivals then ask whether the verdict is right.
-MOST_CLASSES = 64
 # Strengths of logistic models, a decade apart, of which training rows choose.
 _STRENGTHS = (0.01, 0.1, 1.0)
 # A base is never surer than this: its log-odds would drown all else.

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from askwho_studies.logs._figure import draw
+from askwho_studies.logs._verdicts import lines_of
 
 
 def write(study: Mapping[str, Any], out: Path) -> None:
@@ -29,7 +30,7 @@ def markdown(study: Mapping[str, Any]) -> str:
         "rival does not reach; *blind*: the same with each method's settings chosen on the other half of the rows."
     )
     title, source = "# askwho and its rivals on recorded logs", f"Provenance: {json.dumps(study['provenance'])}"
-    lines = [title, "", how, "", source, ""]
+    lines = [title, "", how, "", source, "", *lines_of(study["logs"])]
     for name, log in study["logs"].items():
         lines += _log(name, log)
     return "\n".join([*lines, *_totals(study["logs"])]) + "\n"

@@ -24,6 +24,8 @@ _TOGETHER = {"chest_opacity_readers": "group"}
 # Rivals that vote, stack or choose need everybody's answer, and here seven cells of eight are empty. The truth was
 # settled among an image's own readers, too: what committees would get on it is partly so by construction.
 _NOT_STUDIED = ("chest_opacity_readers",)
+MOST_CLASSES = 64
+"""Of more labels answers are free: there is no model of each, and most that are right were never right before."""
 # Columns of this name hold what each query was charged, where that is known; else the JSON's fees hold for all.
 _FEES_BY_QUERY = "fee_"
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from askwho.evaluation import Point
 from askwho_studies.logs._committees import SkippedError
-from askwho_studies.logs._everything import MOST_CLASSES, Everything, best_strength, logistic, shares_of, sides
-from askwho_studies.logs._split import Split
+from askwho_studies.logs._everything import Everything, best_strength, logistic, shares_of, sides
+from askwho_studies.logs._split import MOST_CLASSES, Split
 
 # Sets of so many of each order, and everybody: between neighbours the frontier is a mixture.
 _SIZES = (0, 1, 2, 3, 4, 6, 8, 12)

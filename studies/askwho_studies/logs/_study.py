@@ -18,7 +18,7 @@ from askwho.evaluation import Point
 from askwho.metrics import area, stated_budgets
 from askwho_studies._provenance import provenance
 from askwho_studies.logs._committees import SkippedError, best_single
-from askwho_studies.logs._compare import Bootstrap, Priced, Tally, at_budgets, at_budgets_blind, compare
+from askwho_studies.logs._compare import Apart, Bootstrap, Priced, Tally, apart, at_budgets, at_budgets_blind, compare
 from askwho_studies.logs._report import write
 from askwho_studies.logs._rivals import METHODS, NEEDS_TRUTH, Method
 from askwho_studies.logs._split import Split, load_log, log_names
@@ -139,6 +139,8 @@ def study_log(log: Log, seeds: Sequence[int], methods: Mapping[str, Method], say
     }
     # What to beat at the best single entity's fee is that entity, in the same unit as everything else.
     singles = [float(Priced.of([point]).means[1][0]) for point in fallback]
+    # Squared errors have no unit of their own: they are told in parts of the best single's.
+    unit = float(np.mean(singles)) if log.task == "regression" else 1.0
     pairs = [(ours, rival) for ours in OURS if ours in known for rival in known if rival not in (ours, *NEEDS_TRUTH)]
     return {
         "task": log.task,
@@ -160,6 +162,7 @@ def study_log(log: Log, seeds: Sequence[int], methods: Mapping[str, Method], say
             ours: {
                 rival: _plain(compare(seen[ours], seen[rival], bootstrap))
                 | {"blind": _counts(compare(blind[ours], blind[rival], bootstrap))}
+                | {"area": _area(apart(blind[ours], blind[rival], bootstrap), unit)}
                 for first, rival in pairs
                 if first == ours
             }
@@ -213,6 +216,18 @@ def _summary(
 def _plain(tally: Tally) -> dict[str, Any]:
     rows = [None if row is None else [_round(value, 5) for value in row] for row in tally.rows]
     return _counts(tally) | {"differences": rows}
+
+
+def _area(found: Apart | None, unit: float) -> dict[str, Any] | None:
+    """The blind area between two methods, as it is written."""
+    if found is None:
+        return None
+    return {
+        "difference": _round(found.mean / unit, 5),
+        "error": _round(found.error / unit, 5),
+        "p": found.p,
+        "budgets": found.budgets,
+    }
 
 
 def _counts(tally: Tally) -> dict[str, int]:
