@@ -43,10 +43,13 @@ class Answers:
     Args:
         values: shape (n, |A|), answers of one type; whatever stands where no answer is, is ignored.
         states: shape (n, |A|), `Cell` numbers.
+        spelled: shape (n, |A|), each answer as it was written, where the values are keys by which they are compared;
+            None where they are what was written.
     """
 
     values: Table
     states: States
+    spelled: Table | None = None
 
     @classmethod
     def from_table(
@@ -98,6 +101,11 @@ class Answers:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def at(self, index: Any) -> "Answers":  # noqa: ANN401 - whatever takes rows, or rows and entities, of a table
+        """Return the answers of some rows, or of some rows and entities."""
+        spelled = None if self.spelled is None else self.spelled[index]
+        return Answers(self.values[index], self.states[index], spelled)
 
     @cached_property
     def complete(self) -> bool:
