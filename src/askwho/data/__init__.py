@@ -11,7 +11,7 @@ from askwho.data._entities import column_of, with_entity, without_entity
 from askwho.data._ids import id_texts
 from askwho.data._log import Log, log_of, read_log, read_logs
 from askwho.data._problem import Description, Problem
-from askwho.data._same import EXACT, SAME, as_texts, commonest, is_own, keyed
+from askwho.data._same import EXACT, SAME, as_texts, commonest, is_own, keyed, keys_of
 from askwho.data._sampling import Sampling, moment
 from askwho.data._sentences import SentenceEncoder
 from askwho.data._tables import Table, lists, read_batches, read_table, table_of
@@ -46,6 +46,7 @@ __all__ = [
     "id_texts",
     "is_own",
     "keyed",
+    "keys_of",
     "lists",
     "log_of",
     "moment",

@@ -6,6 +6,8 @@ from fractions import Fraction
 
 # A number is short: on long texts nothing is looked for, and no power of ten fills the memory.
 _LONGEST, _LARGEST_POWER = 200, 999
+# Longer texts are not undressed, but for a box in them: they are no short answer, and patterns would take for ever.
+_LONGEST_DRESSED = 1000
 # A decimal of more digits is written as a power of ten: keys stay short.
 _MOST_DIGITS = 40
 # What Unicode calls compatible and is another number: 5² is not 52, and 3½ not 31/2.
@@ -14,7 +16,7 @@ _APART = ("<super>", "<sub>", "<fraction>")
 _MINUS = str.maketrans(dict.fromkeys("\u2212\u2013\u2012\ufe63\uff0d", "-"))
 # LaTeX that changes how a number looks and not what it is.
 _LOOKS = re.compile(r"\\(?:(?:left|right|displaystyle)(?![a-z])|[!,;:>()\[\]])|\{(?=,\})|(?<=\{,)\}")
-_WRAPPED = re.compile(r"\\(?:text|textbf|mathrm|mathbf|mathit|mbox|rm|bf)\s*\{([^{}]*)\}")
+_WRAPPED = re.compile(r"\\(?:text|textbf|mathrm|mathbf|mathit|mbox|rm|bf)\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _FRACTION = re.compile(r"\\[dtc]frac(?![a-z])")
 _BOX = re.compile(r"\\f?boxed?\s*\{")
 # The same number with and without the sign of its unit, before it or behind it; per cent is one of them.
@@ -126,6 +128,8 @@ def _unwrapped(text: str) -> str:
     boxes = list(_BOX.finditer(text))
     if boxes:
         text = _inside(text, boxes[-1].end())
+    if len(text) > _LONGEST_DRESSED:
+        return text
     text = _WRAPPED.sub(r"\1", _FRACTION.sub(r"\\frac", _LOOKS.sub("", text)))
     text = text.strip().strip("*`").removesuffix(".").strip()
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] == "$" else text
