@@ -5,7 +5,8 @@ Thirty language models answer problems of mathematics in words of their own (mat
 model with the least error in training charged there, or a share of it, and keep to it by training rows alone. The
 cascade asks one after the other until so many answers are the same: as it is usually built (by price, until two are),
 and the best in training of several hundred orders, lengths and numbers of answers. Differences are paired, query by
-query; a query that several splits judged is one, and intervals are of queries drawn anew.
+query; a query that several splits judged is one, and intervals are of queries drawn anew. One model is so much better
+than the others that at its fee everybody asks it alone: there all are level.
 
     python benchmarks/free_answers.py [--seeds 3] [--learner auto] [--out benchmarks/results/free_answers.json]
 """

@@ -128,11 +128,10 @@ def test_saved_and_loaded_it_decides_the_same(kind, request, tmp_path):
 
 
 def test_a_damaged_rule_is_refused(free):
-    for same in ("fuzzy", None, 3):
-        state = state_of(free, "policy")
-        state.plain["columns"]["same"] = same
-        with pytest.raises(InvalidInputError, match="`same` must be exact, casefold, numeric or your own"):
-            read_part(state)
+    state = state_of(free, "policy")
+    state.plain["columns"]["same"] = "fuzzy"
+    with pytest.raises(InvalidInputError, match="`same` must be exact, casefold, numeric or your own"):
+        read_part(state)
     for spellings in (["a"], {"a": 1}):
         state = state_of(free, "policy")
         state.parts["combiner"].plain["spellings"] = spellings

@@ -96,6 +96,8 @@ class Answers:
 
     def __post_init__(self) -> None:
         check.same_shape(self.states, "states", self.values.shape, "one state for each answer")
+        if self.spelled is not None:
+            check.same_shape(self.spelled, "spelled", self.values.shape, "one spelling for each answer")
         if self.states.size and (self.states.min() < _FIRST_CELL or self.states.max() > _LAST_CELL):
             raise InvalidInputError(f"`states` must hold 0, 1 or 2 (see `Cell`), got {np.unique(self.states)}.")
 

@@ -16,19 +16,29 @@ _APART = ("<super>", "<sub>", "<fraction>")
 _MINUS = str.maketrans(dict.fromkeys("\u2212\u2013\u2012\ufe63\uff0d", "-"))
 # LaTeX that changes how a number looks and not what it is.
 _LOOKS = re.compile(r"\\(?:(?:left|right|displaystyle)(?![a-z])|[!,;:>()\[\]])|\{(?=,\})|(?<=\{,)\}")
+# Words in upright letters, and numbers too; what is in them may have braces of its own, as a fraction has.
 _WRAPPED = re.compile(r"\\(?:text|textbf|mathrm|mathbf|mathit|mbox|rm|bf)\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+# Fractions in display, text and continued size are fractions.
 _FRACTION = re.compile(r"\\[dtc]frac(?![a-z])")
+# Where models are told to put what they finally say.
 _BOX = re.compile(r"\\f?boxed?\s*\{")
 # The same number with and without the sign of its unit, before it or behind it; per cent is one of them.
 _UNITS = re.compile(r"^([-+]?)\s*(?:\\?\$|[€£¥])\s*|\s*(?:\\?[$%]|[€£¥°]|\^\{?\\circ\}?)$")
 # Behind the last sign of equality stands what it comes to, unless it is one of several, or a bound.
 _SEVERAL = re.compile(r"[,;]|\b(?:or|and)\b|[<>!~:≠≤≥≈]\s*$")
+# Thousands are parted whole or not at all: 1,234 is a number, and 1,23 and 0,123 are lists or decimals of elsewhere.
 _DIGITS = r"(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]+)"
+# Digits before the point or behind it, of which some may be missing.
 _DECIMAL = rf"(?:{_DIGITS}(?:\.[0-9]*)?|\.[0-9]+)"
+# Of ten, as a computer writes it or as a person does.
 _POWER = r"(?:e([-+]?[0-9]+)|\s*(?:x|\*|×|·|\\times|\\cdot)\s*10\^(?:\{([-+]?[0-9]+)\}|([-+]?[0-9]+)))?"
+# A decimal with its sign and its power.
 _PLAIN = re.compile(rf"([-+]?)\s*({_DECIMAL}){_POWER}", re.ASCII)
+# Within braces a minus stands where it stands.
 _SIGNED = rf"[-+]?{_DECIMAL}"
+# One number by another, a whole number before it apart: 1 1/2 is 1.5.
 _RATIO = re.compile(rf"([-+]?)\s*(?:([0-9]+)\s+)?({_DECIMAL})\s*[/\u2044]\s*({_DECIMAL})", re.ASCII)
+# The same in LaTeX, where a single digit needs no braces.
 _FRAC = re.compile(
     rf"([-+]?)\s*([0-9]*)\s*\\frac\s*(?:\{{\s*({_SIGNED})\s*\}}|([0-9]))\s*(?:\{{\s*({_SIGNED})\s*\}}|([0-9]))",
     re.ASCII,
@@ -52,7 +62,7 @@ def folded(text: str) -> str:
 def numeral(text: str) -> str:
     r"""Return a text's number in one way of writing; the text without LaTeX's looks, folded, where it is none.
 
-    >>> [numeral(text) for text in ("1,234.50", "$0.5", r"\\frac{1}{2}", "1/3", "50%", "1e3", r"\\boxed{7}.", "x = 5")]
+    >>> [numeral(text) for text in ("1,234.50", "$0.5", r"\frac{1}{2}", "1/3", "50%", "1e3", r"\boxed{7}.", "x = 5")]
     ['1234.5', '0.5', '0.5', '1/3', '50', '1000', '7', '5']
     """
     plain = folded(text)

@@ -244,10 +244,10 @@ class Policy:
         Args:
             decisions: from `decide`, or the last step of `next`.
             answers: what came back; at once only the committee is heard.
-            classes: sorted, shape (C,).
+            classes: sorted, shape (C,); keys, where answers are compared by them.
             info: what came back with the answers, of the same shape.
         """
-        said = decisions.seen.answers(self.panel, answers)
+        said = decisions.seen.answers(self.panel, keyed(answers, self.columns.same))
         if decisions.order.shape[1] > 1 or decisions.outcome is None or (decisions.k > 0).all():
             said = heard_of(said, decisions.members)
         told = whole_info(self.panel, info, len(decisions))
