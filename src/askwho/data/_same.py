@@ -69,8 +69,10 @@ def keyed(answers: Answers, same: str) -> Answers:
 
     An answer whose key is empty is an unusable one.
     """
+    if same == EXACT or answers.spelled is not None:
+        return answers
     spoke = answers.states == Cell.ANSWERED
-    if same == EXACT or answers.spelled is not None or not spoke.any():
+    if not spoke.any():
         return answers
     texts = [_text(value) for value in answers.values[spoke].tolist()]
     forms = _forms(set(texts), same)
