@@ -146,14 +146,19 @@ def read_part(state: State) -> Any:  # noqa: ANN401 - any part
         return _KINDS[state.kind].from_state(state)  # pyright: ignore[reportAttributeAccessIssue]
     if ":" not in state.kind:
         raise InvalidInputError(f"The artefact must be of known parts, got {state.kind!r}: it is newer or damaged.")
-    vouched = [entry.value for entry in entry_points(group=ENTRY_POINTS)]
-    if state.kind not in state.allow and state.kind not in vouched:
-        raise InvalidInputError(
-            f"The artefact names a part of your own, {state.kind!r}, and an artefact alone never runs code: "
-            f"load it with allow=[{state.kind!r}] if you trust it."
-        )
-    found = _import(state.kind)
+    check_allowed(state.kind, state.allow)
+    found = imported(state.kind)
     return found if state.plain.get("function") else found.from_state(state)
+
+
+def check_allowed(kind: str, allow: Collection[str]) -> None:
+    """Raise where an artefact names something of the user's own that nobody has vouched for."""
+    vouched = [entry.value for entry in entry_points(group=ENTRY_POINTS)]
+    if kind not in allow and kind not in vouched:
+        raise InvalidInputError(
+            f"The artefact names a part of your own, {kind!r}, and an artefact alone never runs code: "
+            f"load it with allow=[{kind!r}] if you trust it."
+        )
 
 
 def at_work(given: _Part) -> _Part:
@@ -185,7 +190,8 @@ def _is_there(given: Any, place: str, path: str) -> bool:  # noqa: ANN401 - as a
         return False
 
 
-def _import(kind: str) -> Any:  # noqa: ANN401 - a class or a function
+def imported(kind: str) -> Any:  # noqa: ANN401 - a class or a function
+    """Return what `module:name` names; who calls has been allowed to."""
     place, _, path = kind.partition(":")
     try:
         return attrgetter(path)(importlib.import_module(place))

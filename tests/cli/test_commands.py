@@ -67,7 +67,7 @@ def test_check_says_each_problem_in_one_line(tmp_path, capsys):
     assert run("check", tmp_path / "log.parquet", *COLUMNS) == 0
     first, second = [line for line in capsys.readouterr().out.splitlines() if "warning" in line]
     assert first.startswith("warning in 'answer_left': answers equal to the truth but for case count as wrong: left (")
-    assert ". Write labels in one way (rows " in first
+    assert ". Write labels in one way, or take them as the same with --same casefold (rows " in first
     assert second.endswith("the same as the truth in every row: is it known before asking? If not, leave it out")
 
 

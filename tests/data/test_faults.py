@@ -1,10 +1,13 @@
 """Faults that no single column shows, each planted alone: one line, with the remedy; none of a clean log."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from askwho import InvalidInputError
 from askwho.data import Columns, _tables, describe, read_log, write_table
+from askwho.data._numerals import folded
 from askwho.data._problem import listed
 from askwho.data._sample import Sample
 from tests import synthetic
@@ -96,7 +99,10 @@ def test_labels_that_differ_by_case_or_space(write, how):
     problem = only(table, CLASSES)
     assert (problem.severity, problem.column) == ("warning", "answer_left")
     assert problem.message.startswith(f"answers equal to the truth but for {how} count as wrong: left ({right} rows), ")
-    assert problem.message.endswith("Write labels in one way")
+    same = all(folded(write(label)) == folded(label) for label in ("cat", "dog"))
+    remedy = ", or take them as the same with --same casefold" if same else ""
+    assert problem.message.endswith(f"Write labels in one way{remedy}")
+    assert not same or not describe(table, replace(CLASSES, same="casefold")).problems
     pairs = [f"such as {write(label)!r} for {label!r}" for label in LABELS]
     assert any(pair in problem.message for pair in pairs)
     assert len(problem.rows) == 5

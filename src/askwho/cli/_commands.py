@@ -73,6 +73,7 @@ def check(
     fees: o.Fees = None,
     task: o.TaskName = "auto",
     null: o.Null = "not-asked",
+    same: o.Same = "exact",
     json_: o.Json = False,
 ) -> None:
     """Describe a log and every problem in it, before anything is trained."""
@@ -116,6 +117,7 @@ def fit(
     fees: o.Fees = None,
     task: o.TaskName = "auto",
     null: o.Null = "not-asked",
+    same: o.Same = "exact",
     base: o.Base = "auto",
     learner: Annotated[
         str, typer.Option(help="auto, forest, boosting, neighbours or linear; or the paper's policy: top-k.")

@@ -29,6 +29,9 @@ Propensity = Annotated[
 Fees = Annotated[str | None, typer.Option(help="name=0.05,... or a JSON file, or columns of fees such as 'fee_*'.")]
 TaskName = Annotated[str, typer.Option("--task", help="auto, classification or regression.")]
 Null = Annotated[str, typer.Option(help="What an empty answer means: not-asked, no-answer, or name=no-answer,...")]
+Same = Annotated[
+    str, typer.Option(help="When two answers are the same: exact, casefold, numeric, or your own module:function.")
+]
 Base = Annotated[str, typer.Option(help="auto (train one), none, or an entity of the log.")]
 Encoder = Annotated[
     str, typer.Option(help="How text becomes numbers: hashing, minilm (sentence embeddings), or a folder of a model.")
@@ -73,6 +76,7 @@ def columns_of(options: Mapping[str, Any]) -> Columns:
         fees=parse_fees(options["fees"]),
         task=options["task"],
         nulls=parse_nulls(options["null"]),
+        same=options["same"],
     )
 
 

@@ -43,10 +43,13 @@ class Answers:
     Args:
         values: shape (n, |A|), answers of one type; whatever stands where no answer is, is ignored.
         states: shape (n, |A|), `Cell` numbers.
+        spelled: shape (n, |A|), each answer as it was written, where the values are keys by which they are compared;
+            None where they are what was written.
     """
 
     values: Table
     states: States
+    spelled: Table | None = None
 
     @classmethod
     def from_table(
@@ -93,11 +96,18 @@ class Answers:
 
     def __post_init__(self) -> None:
         check.same_shape(self.states, "states", self.values.shape, "one state for each answer")
+        if self.spelled is not None:
+            check.same_shape(self.spelled, "spelled", self.values.shape, "one spelling for each answer")
         if self.states.size and (self.states.min() < _FIRST_CELL or self.states.max() > _LAST_CELL):
             raise InvalidInputError(f"`states` must hold 0, 1 or 2 (see `Cell`), got {np.unique(self.states)}.")
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def at(self, index: Any) -> "Answers":  # noqa: ANN401 - whatever takes rows, or rows and entities, of a table
+        """Return the answers of some rows, or of some rows and entities."""
+        spelled = None if self.spelled is None else self.spelled[index]
+        return Answers(self.values[index], self.states[index], spelled)
 
     @cached_property
     def complete(self) -> bool:

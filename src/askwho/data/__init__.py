@@ -11,6 +11,7 @@ from askwho.data._entities import column_of, with_entity, without_entity
 from askwho.data._ids import id_texts
 from askwho.data._log import Log, log_of, read_log, read_logs
 from askwho.data._problem import Description, Problem
+from askwho.data._same import EXACT, SAME, as_texts, commonest, is_own, keyed, keys_of
 from askwho.data._sampling import Sampling, moment
 from askwho.data._sentences import SentenceEncoder
 from askwho.data._tables import Table, lists, read_batches, read_table, table_of
@@ -18,6 +19,8 @@ from askwho.data._text import TextEncoder, fingerprints
 from askwho.data._writing import write_batches, write_table
 
 __all__ = [
+    "EXACT",
+    "SAME",
     "Charged",
     "Columns",
     "Description",
@@ -35,10 +38,15 @@ __all__ = [
     "TextEncoder",
     "TextEncoding",
     "TextFunction",
+    "as_texts",
     "column_of",
+    "commonest",
     "describe",
     "fingerprints",
     "id_texts",
+    "is_own",
+    "keyed",
+    "keys_of",
     "lists",
     "log_of",
     "moment",

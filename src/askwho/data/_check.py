@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from askwho.data._columns import Columns, check_cells, resolve
+from askwho.data._columns import Columns, Resolved, check_cells, resolve
 from askwho.data._drift import OverTime
 from askwho.data._holes import Together
 from askwho.data._leaks import oracles
 from askwho.data._log import Log, log_of, read_logs, whole_log
 from askwho.data._problem import Description, Problem
+from askwho.data._same import EXACT, keys_of, truths_of
 from askwho.data._seen import Seen
 from askwho.data._tables import Table, read_batches, read_table
 from askwho.exceptions import InvalidInputError
@@ -37,9 +38,10 @@ def describe(source: Any, columns: Columns) -> Description:  # noqa: ANN401 - as
             seen = Seen(columns, found)
         try:
             check_cells(table, columns, seen.found)
+            compared = _compared(table, columns, seen.found)
         except InvalidInputError as error:
             return Description(_rows(source), {"columns": list(table)}, problems=[Problem("error", str(error))])
-        seen.add(table)
+        seen.add(compared)
     if seen is None:
         raise InvalidInputError("`log` must not be empty: there is no row in it.")
     problems = seen.problems()
@@ -72,6 +74,14 @@ def _tables(source: str | Path | Table, texts: tuple[str, ...] = ()) -> Iterator
         yield from read_batches(Path(source), texts=texts)
     else:
         yield source
+
+
+def _compared(table: Table, columns: Columns, found: Resolved) -> Table:
+    """The table with truth and answers as they are compared."""
+    if columns.same == EXACT or columns.truth is None:
+        return table
+    answers = {column: keys_of(table[column], columns.same) for column in found.entities.values()}
+    return {**table, **answers, columns.truth: truths_of(table[columns.truth], columns.same)}
 
 
 def _rows(source: str | Path | Table) -> int:

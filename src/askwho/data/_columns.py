@@ -9,6 +9,7 @@ import numpy as np
 
 from askwho import _validation as check
 from askwho.core import ERRORS, Nulls, family, is_null
+from askwho.data._same import EXACT, check_same
 from askwho.exceptions import InvalidInputError
 
 TaskName = Literal["auto", "classification", "regression"]
@@ -42,6 +43,8 @@ class Columns:
         task: what the truth is; told from its type, unless said.
         error: how an answer is scored, a name in `ERRORS`; `"auto"` is zero-one, or squared for numbers.
         nulls: what an empty answer means, for all entities or by name.
+        same: when two answers are the same: `"exact"`, `"casefold"`, `"numeric"`, or `module:function` of your own,
+            from an answer to its key; see `SAME`.
     """
 
     truth: str | None = None
@@ -58,12 +61,23 @@ class Columns:
     task: TaskName = "auto"
     error: str = "auto"
     nulls: Nulls | Mapping[str, Nulls] = "not-asked"
+    same: str = EXACT
 
     def __post_init__(self) -> None:
         check.one_of(self.task, "task", get_args(TaskName))
         check.one_of(self.error, "error", ["auto", *ERRORS])
         if self.grades is not None and self.error != "auto":
             raise InvalidInputError(f"`error` must be 'auto' with `grades`, got {self.error!r}: they are the score.")
+        check_same(self.same)
+        if self.same != EXACT and (self.grades is not None or self.task == "regression"):
+            what = "`grades`" if self.grades is not None else "`task` 'regression'"
+            raise InvalidInputError(
+                f"`same` must be {EXACT!r} with {what}, got {self.same!r}: no answers are compared."
+            )
+        if self.same != EXACT and self.error not in ("auto", "zero-one"):
+            raise InvalidInputError(
+                f"`error` must be 'zero-one' with `same`, got {self.error!r}: answers are the same, or they are not."
+            )
         if (self.answers is None) == (self.grades is None):
             raise InvalidInputError("`answers` or `grades` must be given, and not both: what did the entities do?")
         if self.answers is not None and self.truth is None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from askwho.data._problem import Problem, listed, shown
+from askwho.data._same import SAME
 from askwho.data._tables import Table
 from askwho.data._tally import SHOWN, Cells
 
@@ -88,7 +89,7 @@ class Labels:
         yield Problem(
             "warning",
             f"answers equal to the truth but for {how} count as wrong: {who}, such as {said!r} for {truth!r}. "
-            "Write labels in one way",
+            f"{_remedy(every)}",
             self.answers[by_count[0]] if len(found) == 1 else self.truth,
             tuple(rows[:SHOWN]),
         )
@@ -96,6 +97,14 @@ class Labels:
     def _same(self, said: str, truth: str) -> bool:
         """Whether two spellings are one label: where both are truths and somebody got them right, they are two."""
         return said not in self.truths or truth not in self.right
+
+
+def _remedy(pairs: Collection[tuple[str, str]]) -> str:
+    """What to do: the first rule under which all of them are the same, if one is."""
+    for name, key in SAME.items():
+        if all(key(said) == key(truth) for said, truth in pairs):
+            return f"Write labels in one way, or take them as the same with --same {name}"
+    return "Write labels in one way"
 
 
 def other_types(truth: Cells, column: str, answers: Mapping[str, Cells]) -> Iterator[Problem]:

@@ -23,6 +23,7 @@ from askwho.core import (
 from askwho.data._charged import Charged
 from askwho.data._columns import Columns, check_cells, resolve
 from askwho.data._ids import read_ids, repeated
+from askwho.data._same import as_texts, keyed, truths_of
 from askwho.data._sampling import Sampling
 from askwho.data._tables import Table, read_batches, read_table
 from askwho.data._text import fingerprints
@@ -95,7 +96,7 @@ class Log:
         return replace(
             self,
             known={name: values[index] for name, values in self.known.items()},
-            answers=None if self.answers is None else Answers(self.answers.values[index], self.answers.states[index]),
+            answers=None if self.answers is None else self.answers.at(index),
             truth=None if self.truth is None else self.truth[index],
             errors=self.errors[index],
             charged=self.charged.rows(index),
@@ -147,7 +148,7 @@ class Log:
         return replace(
             self,
             panel=Panel(tuple(self.panel.entities[j] for j in at)),
-            answers=None if answers is None else Answers(answers.values[:, at], answers.states[:, at]),
+            answers=None if answers is None else answers.at((slice(None), at)),
             errors=self.errors[:, at],
             charged=self.charged.seated(at),
             info=self.info[:, at],
@@ -230,13 +231,15 @@ def log_of(
     known = {name: table[name] for name in found.features}
     if columns.text is not None:
         known[columns.text] = _texts(table[columns.text], columns.text)
+    if columns.truth is not None:
+        table = {**table, columns.truth: truths_of(table[columns.truth], columns.same)}
     sampling = Sampling.of(table, columns, first=first)
-    given = {name: table[column] for name, column in found.entities.items()}
+    given = {name: as_texts(table[column], columns.same) for name, column in found.entities.items()}
     answers, truth, task = None, None, "classification"
     if columns.grades is not None:
         errors = errors_from_grades(np.column_stack(list(given.values())), panel=panel, nulls=columns.nulls)
     else:
-        answers = Answers.from_table(given, panel, nulls=columns.nulls)
+        answers = keyed(Answers.from_table(given, panel, nulls=columns.nulls), columns.same)
         audited = sampling.audited
         truth = _truth(table[str(columns.truth)], answers, panel, audited)
         task = task_of(truth if audited is None else truth[audited], columns)

@@ -10,7 +10,7 @@ from jaxtyping import Int, Shaped
 from askwho import _validation as check
 from askwho._parts import at_work
 from askwho.core import Answers, Cell, Entity, Panel, folds, last_moments
-from askwho.data import EncoderLike, FeatureEncoder, Log
+from askwho.data import EncoderLike, FeatureEncoder, Log, commonest
 from askwho.exceptions import InvalidInputError
 from askwho.fitting._asking import FEWEST_WHOLE, learn_turns
 from askwho.fitting._calibrate import promised, until
@@ -202,7 +202,7 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
         base=None if trial is None else at_work(trial.base),
         judge=judge,
         cardinality=how_many,
-        combiner=replay.combiner,
+        combiner=_spelling(replay.combiner, log, trial),
         tried=tried,
         turns=turns,
         past=Past.of(X, whole.errors, random_state=seed),
@@ -210,6 +210,16 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
             tuple(_mean_errors(real, others).tolist()), trials, committees, None if trial is None else trial.base.name
         ),
     )
+
+
+def _spelling(combiner: Combiner, log: Log, trial: Trial | None) -> Combiner:
+    """The combiner that knows how the log spells what may be decided for, whoever says so."""
+    if log.answers is None or log.answers.spelled is None:
+        return combiner
+    believed = None if combiner.beliefs is None else combiner.beliefs.classes
+    known = [believed, None if trial is None else trial.base.classes]
+    keys = [key for classes in known if classes is not None for key in classes.tolist()]
+    return replace(combiner, spellings=commonest(log.answers, keys))
 
 
 def _untold(

@@ -1,6 +1,8 @@
 """From the answers of a committee to one decision, and how sure it is."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
@@ -45,6 +47,8 @@ class Combiner:
         n_classes: how many different answers occur; 0 for numbers and grades.
         family: what the log's answers are, "numbers", "text" or "dates"; None for grades.
         beliefs: what is believed after any of them answered, where classes were learned.
+        spellings: from the key of a class that may be decided for, whoever says so, to how the log mostly spells it;
+            empty where answers are compared as they are.
     """
 
     task: Task
@@ -52,6 +56,7 @@ class Combiner:
     n_classes: int
     family: str | None = None
     beliefs: Beliefs | None = None
+    spellings: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def name(self) -> str | None:
@@ -111,6 +116,30 @@ class Combiner:
             said, decided, np.where(decided & own.any(axis=1), np.where(own, shares, 0.0).max(axis=1), np.nan)
         )
 
+    def spelled(
+        self, verdicts: Shaped[np.ndarray, " n"], answers: Answers, expected: Float[np.ndarray, "n a"]
+    ) -> Shaped[np.ndarray, " n"]:
+        """Return verdicts as somebody spelled them, shape (n,); as they are, where answers are compared as they are.
+
+        A class that was learned has one spelling, the log's commonest. Anything else is spelled as whoever said so and
+        is expected to err least. What nobody ever spelled stays a key.
+
+        Args:
+            verdicts: shape (n,), keys.
+            answers: what was heard.
+            expected: shape (n, |A|), expected errors.
+        """
+        if verdicts.dtype.kind != "U" or (answers.spelled is None and not self.spellings):
+            return verdicts
+        written = verdicts.astype(object)
+        if answers.spelled is not None:
+            said = (answers.values == verdicts[:, None]) & (answers.states == Cell.ANSWERED)
+            author = np.where(said, expected, np.inf).argmin(axis=1)
+            own = answers.spelled[np.arange(len(author)), author]
+            written = np.where(said.any(axis=1), own, written)
+        pairs = zip(verdicts.tolist(), written.tolist(), strict=True)
+        return np.array([self.spellings.get(key, text) for key, text in pairs], dtype=np.str_)
+
     def distribution(
         self,
         panel: Panel,
@@ -149,7 +178,8 @@ class Combiner:
 
     def to_state(self) -> State:
         """Return the rule by its name, and the beliefs; a user's own function is named by where it is imported from."""
-        plain = {"task": self.task, "n_classes": self.n_classes, "family": self.family}
+        plain: dict[str, Any] = {"task": self.task, "n_classes": self.n_classes, "family": self.family}
+        plain["spellings"] = dict(self.spellings)
         plain["rule"] = None if callable(self.rule) else self.rule
         return State(plain=plain).hold(beliefs=self.beliefs, rule=self.rule if callable(self.rule) else None)
 
@@ -163,7 +193,10 @@ class Combiner:
         if rule == POSTERIOR and beliefs is None:
             raise InvalidInputError(f"`committee` {POSTERIOR!r} must come with beliefs, got none: it is damaged.")
         count = check.whole_number(state.plain["n_classes"], "n_classes", minimum=0)
-        return cls(state.plain["task"], rule, count, state.plain["family"], beliefs)
+        spellings = state.plain["spellings"]
+        if not (isinstance(spellings, dict) and all(isinstance(text, str) for text in spellings.values())):
+            raise InvalidInputError("`spellings` must be texts by key, got something else: the artefact is damaged.")
+        return cls(state.plain["task"], rule, count, state.plain["family"], beliefs, spellings)
 
 
 def rule_names() -> list[str]:

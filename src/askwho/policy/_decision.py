@@ -318,7 +318,7 @@ def certain(k: int, width: int) -> tuple[Int[np.ndarray, " 1"], Float[np.ndarray
 
 def heard_of(answers: Answers, members: Bool[np.ndarray, "n a"]) -> Answers:
     """Return the answers of the members alone: whoever is beyond a query's committee is not heard."""
-    return Answers(answers.values, np.where(members, answers.states, np.int8(Cell.NOT_ASKED)).astype(np.int8))
+    return replace(answers, states=np.where(members, answers.states, np.int8(Cell.NOT_ASKED)).astype(np.int8))
 
 
 def _base_answers(given: np.ndarray, classes: np.ndarray | None) -> np.ndarray:

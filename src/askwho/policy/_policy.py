@@ -9,10 +9,10 @@ from jaxtyping import Bool, Float, Shaped
 from numpy.typing import ArrayLike
 
 from askwho import _validation as check
-from askwho._parts import State, part
+from askwho._parts import State, check_allowed, part
 from askwho._types import Task
 from askwho.core import Answers, Cell, Panel, fees_table, in_order, is_null
-from askwho.data import Columns, FeatureEncoder, Table, table_of
+from askwho.data import Columns, FeatureEncoder, Table, is_own, keyed, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.learners import OwnBase
 from askwho.policy._available import who_is_there
@@ -218,8 +218,9 @@ class Policy:
             else what_came(self, decisions, table_of(answers, "answers", texts=self.texts), by_position=by_position)
         )
         seen, members = decisions.seen, decisions.members
-        self.check_type(came.answers)
-        said = seen.answers(self.panel, came.answers)
+        given = keyed(came.answers, self.columns.same)
+        self.check_type(given)
+        said = seen.answers(self.panel, given)
         check.same_shape(said.values, "answers", (len(seen), len(self.panel)), "one row for each decision")
         heard = heard_of(said, members)
         committee = self.combiner.committee(self.panel, decisions.order, seen, heard)
@@ -227,7 +228,8 @@ class Policy:
         asked = heard.states != Cell.NOT_ASKED
         paid = np.where(asked, came.fees, 0.0).sum(axis=1)
         spoke = heard.states == Cell.ANSWERED
-        return replace(decisions, outcome=Outcome(verdict.values, verdict.decided, verdict.probability, paid, spoke))
+        values = self.combiner.spelled(verdict.values, heard, seen.expected)
+        return replace(decisions, outcome=Outcome(values, verdict.decided, verdict.probability, paid, spoke))
 
     def probabilities(
         self,
@@ -242,10 +244,10 @@ class Policy:
         Args:
             decisions: from `decide`, or the last step of `next`.
             answers: what came back; at once only the committee is heard.
-            classes: sorted, shape (C,).
+            classes: sorted, shape (C,); keys, where answers are compared by them.
             info: what came back with the answers, of the same shape.
         """
-        said = decisions.seen.answers(self.panel, answers)
+        said = decisions.seen.answers(self.panel, keyed(answers, self.columns.same))
         if decisions.order.shape[1] > 1 or decisions.outcome is None or (decisions.k > 0).all():
             said = heard_of(said, decisions.members)
         told = whole_info(self.panel, info, len(decisions))
@@ -292,6 +294,7 @@ class Policy:
         available = self._free(aim) if available is None else available
         given, told = answers_so_far(self, table, answers, info, len(seen))
         if given is not None:
+            given = keyed(given, self.columns.same)
             self.check_type(given)
         said = seen.answers(self.panel, given)
         check.same_shape(said.values, "answers", (len(seen), len(self.panel)), "one row for each query")
@@ -321,7 +324,7 @@ class Policy:
         values, sure = beliefs.decide(case, believed, said, asked)
         known = sure > 0
         outcome = Outcome(
-            values,
+            self.combiner.spelled(values, said, seen.expected),
             known,
             np.where(known, sure.astype(np.float64), np.nan),
             np.where(asked, seen.fees, 0.0).sum(axis=1),
@@ -445,8 +448,11 @@ class Policy:
         names = ("encoder", "base", "judge", "cardinality", "combiner", "tried", "turns", "past", "facts")
         optional = ("base", "turns")
         check.one_of(plain["task"], "task", ["classification", "regression"])
+        columns = Columns.from_json(plain["columns"])
+        if is_own(columns.same):
+            check_allowed(columns.same, state.allow)
         policy = cls(
-            Columns.from_json(plain["columns"]),
+            columns,
             Panel.from_json(plain["panel"]),
             plain["task"],
             *(state.read(name) if name in optional else state.need(name) for name in names),

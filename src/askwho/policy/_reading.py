@@ -1,6 +1,6 @@
 """What came back, from a table to answers: by the log's columns or the entities' names, matched by id."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from askwho import _validation as check
 from askwho.core import Answers, Cell, Panel
-from askwho.data import Table, named, table_of
+from askwho.data import Table, as_texts, named, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.policy._decision import Decisions
 from askwho.policy._ids import checked_ids
@@ -37,8 +37,8 @@ def what_came(policy: "Policy", decisions: Decisions, table: Table, *, by_positi
     rows = _matched(decisions, table, policy.id_column, by_position=by_position)
     there = rows >= 0
     answers = _answers(policy, table, needed=True)
-    values = answers.values[rows]
-    states = np.where(there[:, None], answers.states[rows], np.int8(Cell.NOT_ASKED)).astype(np.int8)
+    answers = answers.at(rows)
+    states = np.where(there[:, None], answers.states, np.int8(Cell.NOT_ASKED)).astype(np.int8)
     info = info_of(policy, table)
     if info is not None:
         info = np.where(there[:, None], info[rows], np.nan)
@@ -50,7 +50,7 @@ def what_came(policy: "Policy", decisions: Decisions, table: Table, *, by_positi
                 charged = check.finite_or_nan(table[source], source)[rows]
                 fees[:, j] = np.where(there & ~np.isnan(charged), charged, fees[:, j])
         check.nonnegative(fees, "fees")
-    return Came(Answers(values, states), info, fees)
+    return Came(replace(answers, states=states), info, fees)
 
 
 def answers_so_far(
@@ -109,8 +109,11 @@ def _answers(policy: "Policy", table: Table, *, needed: bool) -> Answers:
     if needed and not there:
         raise InvalidInputError(f"`answers` must have columns of answers, {pattern!r}, got {list(table)}.")
     n = len(next(iter(table.values())))
+    same = policy.columns.same
     given = {
-        entity.name: table[there[entity.name]] if entity.name in there else np.full(n, None, dtype=object)
+        entity.name: as_texts(table[there[entity.name]], same)
+        if entity.name in there
+        else np.full(n, None, dtype=object)
         for entity in outside
     }
     # An empty cell tells nothing: nobody was asked, or nothing came yet.

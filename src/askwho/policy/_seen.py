@@ -162,7 +162,7 @@ def answers_of_all(
         elif entity.kind == "base":
             assert said is not None  # noqa: S101 - who has a base of its own hears it whenever it sees
             columns[j] = said
-    kinds, heard = [cells.dtype for cells in columns.values()], None
+    kinds, heard, spelled = [cells.dtype for cells in columns.values()], None, None
     if given is not None:
         others = ~own if given.values.shape[1] == len(panel) else slice(None)
         states[:, ~own] = given.states[:, others]
@@ -170,9 +170,15 @@ def answers_of_all(
         if (given.states[:, others] == Cell.ANSWERED).any():
             heard = given.values[:, others]
             kinds.append(heard.dtype)
+        if given.spelled is not None:
+            # Who answers for itself has learned keys, and knows no spelling but these.
+            spelled = np.full(states.shape, "", dtype=object)
+            spelled[:, ~own] = given.spelled[:, others]
     values = np.zeros((n, len(panel)), dtype=np.result_type(*kinds) if kinds else np.float64)
     if heard is not None:
         values[:, ~own] = heard
     for j, cells in columns.items():
         values[:, j] = cells
-    return Answers(values, states)
+        if spelled is not None:
+            spelled[:, j] = cells
+    return Answers(values, states, spelled)

@@ -95,6 +95,11 @@ class Replay:
         """
         if policy.combiner.rule is not None and (log.answers is None or log.truth is None):
             raise InvalidInputError("`log` must hold answers, as the policy's own did, got grades: nothing to combine.")
+        if log.answers is not None and log.columns.same != policy.columns.same:
+            raise InvalidInputError(
+                f"`log` must be read with same={policy.columns.same!r}, as the policy's own was, got "
+                f"{log.columns.same!r}: its answers would never be the same."
+            )
         if log.answers is not None:
             # Before our own base's are beside them: together they would be of one type, whatever they were.
             policy.check_type(log.answers)

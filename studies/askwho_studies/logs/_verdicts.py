@@ -62,9 +62,9 @@ def lines_of(logs: Mapping[str, Any]) -> list[str]:
         "## The verdicts: blind area, corrected",
         "",
         (
-            "askwho's error less the rival's, in the mean over the budgets that both reach, settings chosen on the other "
-            "half of the rows; below 0 askwho is ahead. In brackets a standard error. Bold: a win or a loss by Holm's "
-            "correction over all pairs. Numbers in parts of the best single's squared error."
+            "askwho's error less the rival's, in the mean over the budgets that both reach, settings chosen on the "
+            "other half of the rows; below 0 askwho is ahead. In brackets a standard error. Bold: a win or a loss by "
+            "Holm's correction over all pairs. Numbers in parts of the best single's squared error."
         ),
         "",
         f"| rival | all logs | {' | '.join(logs)} |",
