@@ -506,3 +506,9 @@ def test_types_that_change_between_batches_stay_what_they_are():
 )
 def test_a_message_lists_a_few(words, phrase):
     assert listed(words) == phrase
+
+
+def test_features_of_bytes_that_are_no_text_are_described():
+    table = {"truth": [1, 2], "answer_a": [1, 2], "answer_b": [1, 1], "x_0": [b"\x80", b"\x80"], "x_1": [0.5, 0.2]}
+    found = describe(table, Columns(truth="truth", answers="answer_*", features="x_*"))
+    assert any(each.column == "x_0" and "the same value" in each.message for each in found.problems)

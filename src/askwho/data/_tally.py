@@ -45,7 +45,9 @@ class Cells:
             self._note("outside", (numbers < 0) | (numbers > 1), start)
         if self.same:
             self.first = kept[0] if self.first is None else self.first
-            self.same = all(str(value) == str(self.first) for value in np.unique(kept.astype(str))[:2])
+            # Bytes need not be text of any kind.
+            texts = np.array([str(value) for value in kept.tolist()]) if kept.dtype.kind == "S" else kept.astype(str)
+            self.same = all(str(value) == str(self.first) for value in np.unique(texts)[:2])
         return kept
 
     def _add_lists(self, values: np.ndarray, kept: np.ndarray, start: int) -> None:
