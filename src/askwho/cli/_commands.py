@@ -155,7 +155,7 @@ def fit(
             progress=lambda line: err.print(line, markup=False),
         )
     save(policy, out_)
-    validated = policy.tried.told(policy.task)
+    validated = policy.tried.told(policy.unit)
     name, trials, committee_name = policy.judge.name, policy.facts.learners, policy.combiner.name
     report = {
         "rows": len(read),
@@ -198,7 +198,7 @@ def calibrate(
     fresh = _unseen(loaded, log)
     done = calibrate_policy(loaded, fresh)
     save(done, out_)
-    validated = done.tried.told(done.task)
+    validated = done.tried.told(done.unit)
     rows = done.tried.fees.shape[1]
     if json_:
         print_json({"rows": rows, "left_out": len(fresh) - rows, "validated": validated, "out": str(out_)})

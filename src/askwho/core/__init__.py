@@ -4,7 +4,9 @@ from askwho.core._answers import Answers, Cell, Nulls, column, family, is_null, 
 from askwho.core._cardinality import FeeTransform, cardinality_losses
 from askwho.core._costs import (
     ERRORS,
+    OWN,
     ErrorFunction,
+    Pinball,
     augmented_costs,
     elementwise_error,
     error_function,
@@ -20,9 +22,11 @@ from askwho.core._costs import (
 from askwho.core._folds import each_fold, folds, folds_in_time, last_moments
 from askwho.core._panel import Entity, Panel
 from askwho.core._selection import Selection, fees_table, in_order, rank, select_adaptive, select_top_k
+from askwho.core._unit import Unit
 
 __all__ = [
     "ERRORS",
+    "OWN",
     "Answers",
     "Cell",
     "Entity",
@@ -30,7 +34,9 @@ __all__ = [
     "FeeTransform",
     "Nulls",
     "Panel",
+    "Pinball",
     "Selection",
+    "Unit",
     "augmented_costs",
     "cardinality_losses",
     "column",

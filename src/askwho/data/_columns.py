@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from askwho import _validation as check
-from askwho.core import ERRORS, Nulls, family, is_null
+from askwho.core import OWN, Nulls, error_function, family, is_null
 from askwho.exceptions import InvalidInputError
 
 TaskName = Literal["auto", "classification", "regression"]
@@ -40,7 +40,8 @@ class Columns:
             were, and, where the truth is empty in other rows, that it was looked up.
         fees: from entity to fee, or a pattern of columns with each query's fee.
         task: what the truth is; told from its type, unless said.
-        error: how an answer is scored, a name in `ERRORS`; `"auto"` is zero-one, or squared for numbers.
+        error: how an answer is scored, a name in `ERRORS` or `"pinball:0.9"`; `"auto"` is zero-one, or squared
+            for numbers.
         nulls: what an empty answer means, for all entities or by name.
     """
 
@@ -61,7 +62,8 @@ class Columns:
 
     def __post_init__(self) -> None:
         check.one_of(self.task, "task", get_args(TaskName))
-        check.one_of(self.error, "error", ["auto", *ERRORS])
+        if self.error not in ("auto", OWN):
+            error_function(self.error)
         if self.grades is not None and self.error != "auto":
             raise InvalidInputError(f"`error` must be 'auto' with `grades`, got {self.error!r}: they are the score.")
         if (self.answers is None) == (self.grades is None):

@@ -15,6 +15,7 @@ from askwho.core import (
     Entity,
     ErrorFunction,
     Panel,
+    Unit,
     errors_from_grades,
     family,
     task_errors,
@@ -68,6 +69,11 @@ class Log:
     def scored_by(self) -> str | ErrorFunction:
         """How an answer is scored: what `"auto"` means is said."""
         return scored_by(self.error, self.task)
+
+    @property
+    def unit(self) -> Unit:
+        """How errors are shown."""
+        return Unit.of(self.error, self.task)
 
     @property
     def fees(self) -> FloatTable:

@@ -70,8 +70,8 @@ class TwoStageClassifier(Classifier, TwoStage):
         cv: how many folds, fewer where there are fewer than four rows for each.
         fee_weight: λ, how much error one unit of money is worth, where `predict` and `decide` get no target. It is
             baked into `learner` and `cardinality` where the name of a surrogate is given; objects have their own.
-        error: what ranks the experts: `"auto"` (zero-one), a name in `ERRORS`, or a function of answers and truths.
-            How many to ask always minds the zero-one error.
+        error: how answers and verdicts are scored: `"auto"` (zero-one), a name in `ERRORS`, or a function of answers
+            and truths.
         random_state: the seed of everything, also of experts that have none.
 
     Attributes:
@@ -103,9 +103,9 @@ class TwoStageRegressor(RegressorMixin, TwoStage):
         committee: how to combine answers, as in `askwho.fit`.
         cardinality: how many to ask, as in `askwho.fit`.
         cv: how many folds, fewer where there are fewer than four rows for each.
-        fee_weight: λ, how much squared error one unit of money is worth, as in `TwoStageClassifier`.
-        error: what ranks the experts: `"auto"` (squared), a name in `ERRORS`, or a function of answers and truths.
-            How many to ask always minds the squared error.
+        fee_weight: λ, how much of `error` one unit of money is worth, as in `TwoStageClassifier`.
+        error: how answers and verdicts are scored: `"auto"` (squared), a name in `ERRORS`, `"pinball:0.9"`, or a
+            function of answers and truths.
         random_state: the seed of everything, also of experts that have none.
 
     Attributes:

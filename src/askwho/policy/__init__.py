@@ -9,7 +9,7 @@ from askwho.policy._combiner import POSTERIOR, Combiner, check_rule, rule_names
 from askwho.policy._coverage import Coverage
 from askwho.policy._curve import Cardinality, CardinalityNetworks, Curve
 from askwho.policy._decision import Decision, Decisions, Outcome
-from askwho.policy._errors import mean_error, shown
+from askwho.policy._errors import mean_error
 from askwho.policy._facts import Facts
 from askwho.policy._fees import Fees
 from askwho.policy._fixed import Fixed
@@ -81,6 +81,5 @@ __all__ = [
     "most_alike",
     "overlaps",
     "rule_names",
-    "shown",
     "unpromised",
 ]

@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
 from askwho import _validation as check
-from askwho._types import Order, Task
-from askwho.core import Answers, Cell, Panel, Selection, column, in_order, is_null
+from askwho._types import Order
+from askwho.core import Answers, Cell, Panel, Selection, Unit, column, in_order, is_null
 from askwho.data import Table, lists
 from askwho.exceptions import InvalidInputError
 from askwho.policy._columns import Column, Known, Names, plain, written
@@ -77,11 +77,11 @@ class Decisions:
     Args:
         panel: who can be asked.
         ids: shape (n,), text: what each query is called.
-        task: what the truth is.
+        unit: how errors are shown.
         seen: the queries, with the fees that the decisions were made with.
         order: shape (n, K), indices into the panel, best first.
         k: shape (n,), how many of the order are asked; 0 where questions are asked in turn and it is time to decide.
-        expected_error: shape (n,), in the unit that is shown: a share, or a root.
+        expected_error: shape (n,), as it is shown.
         propensity: shape (n,), the probability with which this very set was chosen.
         propensities: shape (n, K), with which each of the order was chosen to be asked.
         outcome: what came of it; None before answers came.
@@ -90,7 +90,7 @@ class Decisions:
 
     panel: Panel
     ids: Shaped[np.ndarray, " n"]
-    task: Task
+    unit: Unit
     seen: Seen
     order: Order
     k: Int[np.ndarray, " n"]
@@ -179,9 +179,7 @@ class Decisions:
         Args:
             arrow: whether as Arrow's arrays instead, which take a fraction of the time where there are many queries.
         """
-        expected = in_order(self.seen.expected, self.order)
-        if self.task == "regression":
-            expected = np.sqrt(np.maximum(expected, 0.0))
+        expected = self.unit.all_shown(in_order(self.seen.expected, self.order))
         said, shares, scores = self.seen.said, self.seen.shares, self.seen.judged.scores
         columns: dict[str, Column] = {
             "id": self.ids,
@@ -257,14 +255,14 @@ class Decisions:
 
 
 def read_decisions(
-    columns: Table, *, panel: Panel, task: Task, classes: Shaped[np.ndarray, " t"] | None, priced: bool
+    columns: Table, *, panel: Panel, unit: Unit, classes: Shaped[np.ndarray, " t"] | None, priced: bool
 ) -> Decisions:
     """Return the decisions that `Decisions.to_columns` wrote, without what came of them.
 
     Args:
         columns: as `table_of` reads them.
         panel: of the policy that made them.
-        task: of that policy.
+        unit: of that policy.
         classes: what its own base knows, shape (T,); None where it has none, or answers in numbers.
         priced: whether a price is baked into its ranking.
     """
@@ -283,7 +281,7 @@ def read_decisions(
 
     errors = check.nonnegative(ranked("expected_errors"), "expected_errors")
     expected, fees = np.ones((n, size)), np.zeros((n, size))
-    np.put_along_axis(expected, order, np.square(errors) if task == "regression" else errors, axis=1)
+    np.put_along_axis(expected, order, unit.losses(errors), axis=1)
     np.put_along_axis(fees, order, check.nonnegative(ranked("fees"), "fees"), axis=1)
     scores = None
     if priced:
@@ -301,7 +299,7 @@ def read_decisions(
     ids = checked_ids(columns["id"], n)
     error, chance = (check.numeric(columns[name], name) for name in ("expected_error", "propensity"))
     there = check.cardinalities(columns["there"], n, order.shape[1], "there") if "there" in columns else None
-    return Decisions(panel, ids, task, seen, order, k, error, chance, ranked("propensities"), there=there)
+    return Decisions(panel, ids, unit, seen, order, k, error, chance, ranked("propensities"), there=there)
 
 
 @lru_cache(maxsize=256)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Task
-from askwho.core import Answers, Cell, Panel, fees_table, in_order, is_null
+from askwho.core import Answers, Cell, Panel, Unit, fees_table, in_order, is_null
 from askwho.data import Columns, FeatureEncoder, Table, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.learners import OwnBase
@@ -19,7 +20,6 @@ from askwho.policy._available import who_is_there
 from askwho.policy._combiner import POSTERIOR, Combiner
 from askwho.policy._curve import Cardinality
 from askwho.policy._decision import Decisions, Outcome, certain, heard_of, read_decisions
-from askwho.policy._errors import shown
 from askwho.policy._explore import checked_share, explore_at_once, explore_in_turn
 from askwho.policy._facts import Facts
 from askwho.policy._fixed import in_front
@@ -84,6 +84,12 @@ class Policy:
     turns: InTurn | None
     past: Past
     facts: Facts
+
+    # Asked of every query: found once.
+    @cached_property
+    def unit(self) -> Unit:
+        """How errors are shown."""
+        return Unit.of(self.columns.error, self.task)
 
     @property
     def id_column(self) -> str:
@@ -185,9 +191,9 @@ class Policy:
             rows = np.flatnonzero(drawn.changed)
             if rows.size:
                 curve[rows] = self.cardinality.curve.predict(seen.X[rows], seen.expected[rows], order[rows])
-        error = self._shown(in_order(curve, np.minimum(k, curve.shape[1])[:, None] - 1)[:, 0])
+        error = self.unit.all_shown(in_order(curve, np.minimum(k, curve.shape[1])[:, None] - 1)[:, 0])
         reach = None if there is None else np.minimum(width, there.sum(axis=1))
-        return Decisions(self.panel, ids, self.task, seen, order, k, error, chance, chances, there=reach)
+        return Decisions(self.panel, ids, self.unit, seen, order, k, error, chance, chances, there=reach)
 
     def combine(
         self,
@@ -331,7 +337,7 @@ class Policy:
         return Decisions(
             self.panel,
             ids,
-            self.task,
+            self.unit,
             seen,
             np.maximum(entity, 0)[:, None],
             goes.astype(np.intp),
@@ -367,7 +373,7 @@ class Policy:
             fees=seen.fees[i],
             committee_errors=curve,
             past=self.past,
-            task=self.task,
+            unit=self.unit,
         )
 
     def without(self, name: str) -> "Policy":
@@ -390,13 +396,13 @@ class Policy:
         # Nobody is asked twice: no fee is above that of the largest committee of the dearest, if fees do not differ.
         most = float(np.sort(self.judge.fees.usual)[-width:].sum()) if width else 0.0
         in_groups = self.columns.groups is not None
-        return find_setting(tried, target, task=self.task, most_fee=None if by_query else most, in_groups=in_groups)
+        return find_setting(tried, target, unit=self.unit, most_fee=None if by_query else most, in_groups=in_groups)
 
     def read(self, routes: Any) -> Decisions:  # noqa: ANN401 - a table in any form
         """Return decisions of this policy that `Decisions.to_columns` wrote, whatever file or frame they were in."""
         classes = None if self.base is None else self.base.classes
         table = table_of(routes, "routes", texts=self.route_texts)
-        read = read_decisions(table, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
+        read = read_decisions(table, panel=self.panel, unit=self.unit, classes=classes, priced=self.judge.priced)
         said = read.seen.said
         if said is not None and (is_null(said).any() or not (classes is None or np.isin(said, classes).all())):
             raise InvalidInputError(
@@ -489,8 +495,8 @@ class Policy:
             if cost < best:
                 best, k = cost, size
         asked, chance, chances = certain(k, len(order))
-        error = np.array([shown(curve[k - 1], self.task)])
-        return Decisions(self.panel, ids, self.task, seen, np.array([order]), asked, error, chance, chances)
+        error = np.array([self.unit.shown(curve[k - 1])])
+        return Decisions(self.panel, ids, self.unit, seen, np.array([order]), asked, error, chance, chances)
 
     def _exactly(self, k: int, most: int) -> int:
         """That many to ask, or why so many cannot be."""
@@ -530,9 +536,6 @@ class Policy:
                 "entities, not at other fees. Fit again with another `fee_weight`, or use a learner of expected errors."
             )
         return seen if fees is None else replace(seen, fees=fees_table(fees, self.panel, len(seen)))
-
-    def _shown(self, errors: np.ndarray) -> np.ndarray:
-        return np.sqrt(np.maximum(errors, 0.0)) if self.task == "regression" else errors
 
 
 def _rates(seen: Seen, target: Target, found: Setting | None) -> Float[np.ndarray, " n"]:

@@ -33,7 +33,7 @@ def constant_committees(replay: Replay, width: int) -> Int[np.ndarray, "c K"]:
             members = np.where(np.arange(width) <= k, np.array(order), -1)
             found.setdefault(frozenset(order[: k + 1]), (members, errors[:, k], fees[:, k]))
     members, errors, fees = (np.stack(each) for each in zip(*found.values(), strict=True))
-    return Fixed(members, errors, fees).front(log.task).members
+    return Fixed(members, errors, fees).front(log.unit).members
 
 
 def alike(

@@ -107,6 +107,11 @@ class Replay:
             case = policy.combiner.case(whole.answers, seen, whole.info)
         if log.task != policy.task:
             raise InvalidInputError(f"`log` must be one of {policy.task}, as the policy's own was, got {log.task}.")
+        if log.unit != policy.unit:
+            raise InvalidInputError(
+                f"`log` must be scored as the policy's own was, by {policy.unit.name}, got {log.unit.name}: "
+                "read it with the policy's columns."
+            )
         if case is not None:
             case = replace(case, there=seen.judged.covered)
         return cls(whole, seen, policy.combiner, case, chances_of(whole, seen.X, looked_up(whole, seen.X)))
@@ -245,12 +250,12 @@ class Replay:
             for k in range(per_k.shape[1]):
                 share = np.where(np.isnan(per_k[:, k]), 0.0, weights[:, k])
                 if share.any():
-                    error = mean_error(per_k[:, k], self.log.task, None if self.chances is None else share)
+                    error = mean_error(per_k[:, k], self.log.unit, None if self.chances is None else share)
                     found.append((float(paid[:, k].mean()), error, effective(share)))
         # A committee that hardly any row could score says nothing of a ranking, unless there is nothing else.
         told = [point for point in found if point[2] >= min(FEWEST_EFFECTIVE, len(order) / 2)] or found
         if not told:
-            first = mean_error(in_order(self.seen.expected, order)[:, 0], self.log.task)
+            first = mean_error(in_order(self.seen.expected, order)[:, 0], self.log.unit)
             told = [(float(self.paid(order)[:, 0].mean()), first, 0.0)]
         points = np.array(told)
         return area(Frontier.of(points[:, 0], points[:, 1]), self.budgets)
