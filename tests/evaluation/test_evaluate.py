@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from askwho import Columns, InvalidInputError, Target, evaluate, read_log
-from askwho.core import Unit
+from askwho._unit import Unit
 from askwho.evaluation import Point, Resamples, adaptive_points, error_interval, fixed_points, hulls, sequential_points
 from askwho.replay import Replay
 from tests import cases, synthetic

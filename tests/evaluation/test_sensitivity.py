@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from askwho.core import Unit
+from askwho._unit import Unit
 from askwho.evaluation import Point, Resamples, sensitivity
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from askwho import Answers, Entity, InvalidInputError, Panel, Target
-from askwho.core import Unit, folds
+from askwho._unit import Unit
+from askwho.core import folds
 from askwho.data import read_log
 from askwho.fitting import fit, fold_count
 from askwho.fitting._asking import learn_turns

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from askwho import Target, fit
-from askwho.core import Answers, Cell, Unit
+from askwho._unit import Unit
+from askwho.core import Answers, Cell
 from askwho.data import Columns, read_log
 from askwho.fitting import calibrate
 from askwho.persistence import load, save

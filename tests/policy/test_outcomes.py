@@ -5,7 +5,7 @@ import pytest
 
 from askwho import InvalidInputError
 from askwho._parts import read_part, state_of
-from askwho.core import Unit
+from askwho._unit import Unit
 from askwho.policy import Outcomes, grouped
 from askwho.policy._seen import coins_of
 from tests import synthetic

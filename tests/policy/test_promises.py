@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from askwho import InvalidInputError, Panel, Target
-from askwho.core import Unit
+from askwho._unit import Unit
 from askwho.data import read_log
 from askwho.fitting import fit
 from askwho.persistence import load, save

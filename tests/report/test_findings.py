@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from askwho import Target
-from askwho.core import Unit
+from askwho._unit import Unit
 from askwho.evaluation import Resamples, evaluate
 from askwho.policy import Outcomes
 from askwho.report import _changes as changes

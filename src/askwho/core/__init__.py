@@ -8,21 +8,23 @@ from askwho.core._costs import (
     ErrorFunction,
     Pinball,
     augmented_costs,
+    check_error,
     elementwise_error,
     error_function,
     errors_from_grades,
     multi_task_errors,
+    quantile_of,
     recorded_errors,
     squared,
     task_errors,
     truth_column,
+    unit_of,
     worst_error,
     zero_one,
 )
 from askwho.core._folds import each_fold, folds, folds_in_time, last_moments
 from askwho.core._panel import Entity, Panel
 from askwho.core._selection import Selection, fees_table, in_order, rank, select_adaptive, select_top_k
-from askwho.core._unit import Unit
 
 __all__ = [
     "ERRORS",
@@ -36,9 +38,9 @@ __all__ = [
     "Panel",
     "Pinball",
     "Selection",
-    "Unit",
     "augmented_costs",
     "cardinality_losses",
+    "check_error",
     "column",
     "each_fold",
     "elementwise_error",
@@ -53,6 +55,7 @@ __all__ = [
     "last_moments",
     "multi_task_errors",
     "null_states",
+    "quantile_of",
     "rank",
     "recorded_errors",
     "select_adaptive",
@@ -60,6 +63,7 @@ __all__ = [
     "squared",
     "task_errors",
     "truth_column",
+    "unit_of",
     "worst_error",
     "zero_one",
 ]

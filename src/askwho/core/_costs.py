@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from askwho import _validation as check
-from askwho._types import FloatTable
+from askwho._types import FloatTable, Task
+from askwho._unit import Unit
 from askwho.core._answers import Answers, Cell, Nulls, column, family, is_null, null_states
 from askwho.core._panel import Panel
 from askwho.core._selection import fees_table
@@ -80,6 +81,44 @@ def error_function(error: str | ErrorFunction) -> ErrorFunction:
         return Pinball(_quantile(error))
     check.one_of(error, "error", [*ERRORS, f"{_PINBALL}0.9"])
     return ERRORS[error]
+
+
+def quantile_of(error: ErrorFunction) -> float | None:
+    """Return which quantile of the truth errs least; None where it is no quantile."""
+    if isinstance(error, Pinball):
+        return error.quantile
+    return 0.5 if error is absolute else None
+
+
+# What a mean of each error is called, by the error's name; a pinball loss says its quantile itself.
+_NAMES = {
+    "zero-one": "error",
+    "absolute": "mean absolute error",
+    "squared": "RMSE",
+    "smooth-l1": "mean smooth L1 error",
+}
+
+
+def unit_of(error: str | ErrorFunction, task: Task) -> Unit:
+    """Return how an error is shown, or the one that a task has where it is left to us."""
+    if error == "auto":
+        error = "zero-one" if task == "classification" else "squared"
+    if not isinstance(error, str) or error == OWN:
+        return Unit(share=task == "classification")
+    function = error_function(error)
+    if isinstance(function, Pinball):
+        return Unit(f"pinball loss at {function.quantile:g}", share=False)
+    return Unit(_NAMES[error], root=error == "squared", share=function is zero_one)
+
+
+def check_error(error: object) -> None:
+    """Raise unless an error is left to us, has a name, or is a function of the user's own."""
+    if callable(error) or error == "auto":
+        return
+    if isinstance(error, str) and error.startswith(_PINBALL):
+        _quantile(error)
+        return
+    check.one_of(error, "error", ["auto", *ERRORS, f"{_PINBALL}0.9"])
 
 
 def _quantile(error: str) -> float:

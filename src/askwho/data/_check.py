@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from askwho.core import Unit
+from askwho._unit import Unit
 from askwho.data._columns import Columns, check_cells, resolve
 from askwho.data._drift import OverTime
 from askwho.data._holes import Together

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from askwho import _validation as check
-from askwho.core import OWN, Nulls, error_function, family, is_null
+from askwho.core import OWN, Nulls, check_error, family, is_null
 from askwho.exceptions import InvalidInputError
 
 TaskName = Literal["auto", "classification", "regression"]
@@ -62,8 +62,8 @@ class Columns:
 
     def __post_init__(self) -> None:
         check.one_of(self.task, "task", get_args(TaskName))
-        if self.error not in ("auto", OWN):
-            error_function(self.error)
+        if self.error != OWN:
+            check_error(self.error)
         if self.grades is not None and self.error != "auto":
             raise InvalidInputError(f"`error` must be 'auto' with `grades`, got {self.error!r}: they are the score.")
         if (self.answers is None) == (self.grades is None):

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy import special
 
-from askwho.core import Unit
+from askwho._unit import Unit
 from askwho.data._kinds import as_numbers, as_ranks, kinds
 from askwho.data._log import Log
 from askwho.data._problem import Problem, listed, shown

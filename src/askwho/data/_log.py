@@ -10,16 +10,17 @@ import numpy as np
 
 from askwho import _validation as check
 from askwho._types import FloatTable, Task
+from askwho._unit import Unit
 from askwho.core import (
     Answers,
     Entity,
     ErrorFunction,
     Panel,
-    Unit,
     errors_from_grades,
     family,
     task_errors,
     truth_column,
+    unit_of,
 )
 from askwho.data._charged import Charged
 from askwho.data._columns import Columns, check_cells, resolve
@@ -73,7 +74,7 @@ class Log:
     @property
     def unit(self) -> Unit:
         """How errors are shown."""
-        return Unit.of(self.error, self.task)
+        return unit_of(self.error, self.task)
 
     @property
     def fees(self) -> FloatTable:

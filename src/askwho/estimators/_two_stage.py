@@ -10,9 +10,11 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from askwho.estimators._classifier import Classifier
+from askwho.estimators._lesson import told_of
 from askwho.estimators._system import DeferralSystem
 from askwho.estimators._targets import Numbers, Truths
 from askwho.exceptions import InvalidInputError
+from askwho.policy import Target
 
 
 class TwoStage(DeferralSystem, ABC):
@@ -127,6 +129,32 @@ class TwoStageRegressor(RegressorMixin, TwoStage):
             info: shape (n, J), as in `predict`.
         """
         return float(r2_score(y, self.predict(X, answers=answers, info=info), sample_weight=sample_weight))
+
+    def predict_interval(
+        self,
+        X: Any,
+        *,
+        coverage: float = 0.9,
+        answers: Any = None,
+        info: Any = None,
+        target: Target | None = None,
+        **options: Any,
+    ) -> np.ndarray:
+        """Return an interval around each prediction, shape (n, 2); NaN where a committee has no usable answer.
+
+        Args:
+            X: shape (n, d).
+            coverage: how often the truth is to be within, between 0 and 1.
+            answers: shape (n, J), as in `predict`.
+            info: shape (n, J), as in `predict`.
+            target: as in `predict`.
+            options: as in `decide`.
+        """
+        _, done, said = self._predict(X, answers, info, target, "at-once", options)
+        told = told_of(info, self.panel_, len(done))
+        outcome = self.policy_.combine(done, said, info=told, coverage=coverage).outcome
+        assert outcome is not None and outcome.low is not None and outcome.high is not None  # noqa: S101, PT018 - asked for
+        return np.column_stack([outcome.low, outcome.high])
 
     def _truths(self, y: np.ndarray) -> Truths:
         return Numbers(np.asarray(y, dtype=np.float64).mean())

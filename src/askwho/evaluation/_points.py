@@ -8,7 +8,7 @@ from jaxtyping import Float, Int, Shaped, UInt64
 from scipy.special import betaincinv, stdtrit
 
 from askwho._splitmix import mixed, step, uniform
-from askwho.core import Unit
+from askwho._unit import Unit
 from askwho.data import fingerprints
 from askwho.metrics import Frontier
 from askwho.policy import FEWEST_EFFECTIVE

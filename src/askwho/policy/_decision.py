@@ -11,7 +11,8 @@ from jaxtyping import Bool, Float, Int, Shaped
 
 from askwho import _validation as check
 from askwho._types import Order
-from askwho.core import Answers, Cell, Panel, Selection, Unit, column, in_order, is_null
+from askwho._unit import Unit
+from askwho.core import Answers, Cell, Panel, Selection, column, in_order, is_null
 from askwho.data import Table, lists
 from askwho.exceptions import InvalidInputError
 from askwho.policy._columns import Column, Known, Names, plain, written
@@ -32,6 +33,8 @@ class Outcome:
         probability: shape (n,), that the verdict is right; NaN where it is a number or there is none.
         paid: shape (n,), what was charged.
         heard: shape (n, |A|), whose usable answers there are.
+        low: shape (n,), where the interval around each verdict begins; NaN where there is none. None unless asked for.
+        high: shape (n,), where it ends.
     """
 
     values: Shaped[np.ndarray, " n"]
@@ -39,6 +42,8 @@ class Outcome:
     probability: Float[np.ndarray, " n"]
     paid: Float[np.ndarray, " n"]
     heard: Bool[np.ndarray, "n a"]
+    low: Float[np.ndarray, " n"] | None = None
+    high: Float[np.ndarray, " n"] | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,7 @@ class Decision:
         paid: what was charged; None until answers came.
         heard: whose usable answers there are.
         ask_next: whom to ask in the place of those who gave none.
+        interval: around a verdict that is a number, where one was asked for.
     """
 
     id: str
@@ -68,6 +74,7 @@ class Decision:
     paid: float | None = None
     heard: tuple[str, ...] = ()
     ask_next: tuple[str, ...] = ()
+    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +139,13 @@ class Decisions:
                 if self.outcome.heard[i, j]
             ),
             ask_next=self.ask_next(i),
+            interval=self._interval(self.outcome, i),
         )
+
+    def _interval(self, outcome: Outcome, i: int) -> tuple[float, float] | None:
+        if outcome.low is None or outcome.high is None or not outcome.decided[i]:
+            return None
+        return float(outcome.low[i]), float(outcome.high[i])
 
     @property
     def within(self) -> Bool[np.ndarray, "n K"]:
@@ -223,6 +236,7 @@ class Decisions:
             "expected_error": self.expected_error,
             "heard": Names(self.panel.names, everybody, outcome.heard & ~self.panel.own),
             "propensity": self.propensity,
+            **self._ends(outcome),
         }
         return written(columns, arrow=arrow)
 
@@ -241,7 +255,14 @@ class Decisions:
             "heard": Names(self.panel.names, self.order, heard),
             "ask_next": Names(self.panel.names, self.order, self._in_their_place(heard)),
             "propensity": self.propensity,
+            **self._ends(outcome),
         }
+
+    def _ends(self, outcome: Outcome) -> dict[str, Column]:
+        """The ends of the intervals, where some were asked for."""
+        if outcome.low is None or outcome.high is None:
+            return {}
+        return {"low": Known(outcome.low, outcome.decided), "high": Known(outcome.high, outcome.decided)}
 
     def _in_their_place(self, heard: Bool[np.ndarray, "n K"]) -> Bool[np.ndarray, "n K"]:
         """Which ranks are to be asked in the place of those who gave no usable answer: the next, as many."""

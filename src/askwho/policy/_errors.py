@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from askwho.core import Unit
+from askwho._unit import Unit
 
 
 def mean_error(errors: Float[np.ndarray, " n"], unit: Unit, weights: Float[np.ndarray, " n"] | None = None) -> float:

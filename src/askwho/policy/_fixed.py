@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from askwho._parts import State, part
-from askwho.core import Unit
+from askwho._unit import Unit
 from askwho.exceptions import InvalidInputError
 from askwho.policy._errors import as_small, from_small, mean_error
 from askwho.policy._seen import FAR

@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike
 from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Task
-from askwho.core import Answers, Cell, Panel, Unit, fees_table, in_order, is_null
+from askwho._unit import Unit
+from askwho.beliefs import NumberCase, Numbers
+from askwho.core import Answers, Cell, Panel, fees_table, in_order, is_null, unit_of
 from askwho.data import Columns, FeatureEncoder, Table, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.learners import OwnBase
 from askwho.policy._available import who_is_there
-from askwho.policy._combiner import POSTERIOR, Combiner
+from askwho.policy._combiner import POSTERIOR, SPREAD, Combiner
 from askwho.policy._curve import Cardinality
 from askwho.policy._decision import Decisions, Outcome, certain, heard_of, read_decisions
 from askwho.policy._explore import checked_share, explore_at_once, explore_in_turn
@@ -39,8 +41,13 @@ FEWEST_ROWS = 200
 """With fewer rows than this nobody's habits can be told from chance."""
 # Said in two places, where a step and where a setting is asked for.
 _NO_TURNS = (
-    "This policy cannot ask in turn: it was fitted without answers that are classes, on fewer than "
-    f"{FEWEST_ROWS} rows, or with another committee than {POSTERIOR!r}."
+    "This policy cannot ask in turn: it was fitted without answers that are classes or numbers, on fewer than "
+    f"{FEWEST_ROWS} rows, or with another committee than {POSTERIOR!r} or {SPREAD!r}."
+)
+# Why no interval can be told.
+_NO_INTERVALS = (
+    "`coverage` must be asked of verdicts that are numbers, got a policy of classes or grades, one that scores by a "
+    f"function of your own, or one that was fitted on fewer than {FEWEST_ROWS} rows: it has no intervals."
 )
 # Why a target that was tried at some fees cannot be met at others; it says what can be had instead.
 _OTHER_FEES = (
@@ -89,7 +96,7 @@ class Policy:
     @cached_property
     def unit(self) -> Unit:
         """How errors are shown."""
-        return Unit.of(self.columns.error, self.task)
+        return unit_of(self.columns.error, self.task)
 
     @property
     def id_column(self) -> str:
@@ -202,6 +209,7 @@ class Policy:
         *,
         info: Float[np.ndarray, "n a"] | None = None,
         by_position: bool = False,
+        coverage: float | None = None,
     ) -> Decisions:
         """Return the same decisions, filled in: what each committee decides, how sure it is, and what was charged.
 
@@ -211,6 +219,8 @@ class Policy:
                 any order; or `Answers`, row by row; or nothing, where nobody had to be asked.
             info: what came back with `Answers`, of the same shape; a table holds it in the log's columns.
             by_position: whether a table without ids is matched row by row.
+            coverage: where verdicts are numbers, how often the truth is to be within the interval around one, such as
+                0.9; None for no intervals.
         """
         self.check_combines()
         if decisions.panel != self.panel:
@@ -233,7 +243,12 @@ class Policy:
         asked = heard.states != Cell.NOT_ASKED
         paid = np.where(asked, came.fees, 0.0).sum(axis=1)
         spoke = heard.states == Cell.ANSWERED
-        return replace(decisions, outcome=Outcome(verdict.values, verdict.decided, verdict.probability, paid, spoke))
+        low, high = None, None
+        if coverage is not None:
+            case = self.combiner.case(heard, seen, came.info)
+            low, high = self._around(verdict.values, verdict.decided, case, spoke, coverage)
+        outcome = Outcome(verdict.values, verdict.decided, verdict.probability, paid, spoke, low, high)
+        return replace(decisions, outcome=outcome)
 
     def probabilities(
         self,
@@ -269,6 +284,7 @@ class Policy:
         explore: float = 0.0,
         random_state: int | np.random.Generator | None = None,
         ids: Any = None,  # noqa: ANN401 - any column
+        coverage: float | None = None,
     ) -> Decisions:
         """Return whom to ask next about each query, or nobody, and what is believed so far.
 
@@ -285,6 +301,7 @@ class Policy:
             explore: how often to ask somebody at random instead.
             random_state: the seed of exploring.
             ids: as in `decide`.
+            coverage: as in `combine`.
         """
         aim = checked_target(target)
         beliefs = self.combiner.beliefs
@@ -324,14 +341,18 @@ class Policy:
             open_ = ~asked & ~self.panel.own & (True if there is None else there)
             rng = np.random.default_rng(random_state)
             entity, chance = explore_in_turn(entity, open_=open_, share=explore, rng=rng)
-        values, sure = beliefs.decide(case, believed, said, asked)
-        known = sure > 0
+        settled = self.combiner.settle(case, believed, said, asked)
+        assert settled.expected is not None  # noqa: S101 - there are beliefs
+        heard = said.states == Cell.ANSWERED
+        low, high = self._around(settled.values, settled.decided, case, heard, coverage, in_turn=True)
         outcome = Outcome(
-            values,
-            known,
-            np.where(known, sure.astype(np.float64), np.nan),
+            settled.values,
+            settled.decided,
+            settled.probability,
             np.where(asked, seen.fees, 0.0).sum(axis=1),
-            said.states == Cell.ANSWERED,
+            heard,
+            low,
+            high,
         )
         goes = entity >= 0
         return Decisions(
@@ -341,7 +362,7 @@ class Policy:
             seen,
             np.maximum(entity, 0)[:, None],
             goes.astype(np.intp),
-            1.0 - sure.astype(np.float64),
+            self.unit.all_shown(settled.expected),
             chance,
             np.where(goes, chance, 0.0)[:, None],
             outcome,
@@ -497,6 +518,25 @@ class Policy:
         asked, chance, chances = certain(k, len(order))
         error = np.array([self.unit.shown(curve[k - 1])])
         return Decisions(self.panel, ids, self.unit, seen, np.array([order]), asked, error, chance, chances)
+
+    def _around(
+        self,
+        values: np.ndarray,
+        decided: np.ndarray,
+        case: object,
+        heard: np.ndarray,
+        coverage: float | None,
+        *,
+        in_turn: bool = False,
+    ) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
+        """The ends of intervals around verdicts, NaN where there is none; or why there can be no intervals."""
+        beliefs = self.combiner.beliefs
+        if coverage is None:
+            return None, None
+        if not isinstance(beliefs, Numbers) or not isinstance(case, NumberCase):
+            raise InvalidInputError(_NO_INTERVALS)
+        low, high = beliefs.around(values, case, heard, coverage, in_turn=in_turn)
+        return np.where(decided, low, np.nan), np.where(decided, high, np.nan)
 
     def _exactly(self, k: int, most: int) -> int:
         """That many to ask, or why so many cannot be."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
-from askwho.core import Unit
+from askwho._unit import Unit
 from askwho.exceptions import InvalidInputError
 from askwho.policy._outcomes import Outcomes, Setting
 from askwho.policy._target import Target

@@ -6,7 +6,8 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from askwho._parts import State, part
-from askwho.core import Panel, Unit
+from askwho._unit import Unit
+from askwho.core import Panel
 
 # Past queries kept to explain by: enough that some are near, few enough for a small artefact.
 _MOST_ROWS = 2000

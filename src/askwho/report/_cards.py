@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from askwho.core import Unit
+from askwho._unit import Unit
 from askwho.policy import POSTERIOR
 from askwho.report._changes import Changed, Changes
 from askwho.report._findings import Decided

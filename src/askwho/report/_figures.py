@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from askwho.core import Unit
+from askwho._unit import Unit
 from askwho.report._drawing import Drawing
 from askwho.report._findings import Bin, Decided, Grouping
 from askwho.report._html import name_of, plain

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from askwho.core import Unit
+from askwho._unit import Unit
 from askwho.evaluation import Frontier
 from askwho.report._drawing import Drawing
 from askwho.report._html import name_of

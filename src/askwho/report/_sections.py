@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from askwho.core import Unit
+from askwho._unit import Unit
 from askwho.evaluation import Resamples
 from askwho.replay import members_of
 from askwho.report import _findings as findings

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from askwho.core import Unit
+from askwho._unit import Unit
 
 Bounds = Sequence[float | None]
 

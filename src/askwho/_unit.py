@@ -6,17 +6,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from askwho._types import Task
-from askwho.core._costs import ErrorFunction, Pinball, error_function, zero_one
-
-# What a mean of each error is called, by the error's name; a pinball loss says its quantile itself.
-_NAMES = {
-    "zero-one": "error",
-    "absolute": "mean absolute error",
-    "squared": "RMSE",
-    "smooth-l1": "mean smooth L1 error",
-}
-
 
 @dataclass(frozen=True)
 class Unit:
@@ -31,18 +20,6 @@ class Unit:
     name: str = "error"
     root: bool = False
     share: bool = True
-
-    @classmethod
-    def of(cls, error: str | ErrorFunction, task: Task) -> "Unit":
-        """Return the unit of an error, or of the one that a task has where it is left to us."""
-        if error == "auto":
-            error = "zero-one" if task == "classification" else "squared"
-        if not isinstance(error, str) or error == "own":
-            return cls(share=task == "classification")
-        function = error_function(error)
-        if isinstance(function, Pinball):
-            return cls(f"pinball loss at {function.quantile:g}", share=False)
-        return cls(_NAMES[error], root=error == "squared", share=function is zero_one)
 
     @property
     def with_article(self) -> str:
