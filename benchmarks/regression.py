@@ -79,8 +79,8 @@ def judged(data: Path, name: str, error: str, seed: int, learner: str) -> dict[s
     test = np.isin(folds(log.groups, 5, random_state=seed), (0, 1))
     taught, held = log.alone(np.flatnonzero(~test)), log.rows(np.flatnonzero(test))
     policy = fit(taught, learner=learner, cv=5, random_state=seed)
-    # Who was asked about some of the queries only is no rival on all of them.
-    everywhere = ~np.isnan(taught.errors).any(axis=0)
+    # Who was asked about some of the queries only is no rival on all of them; and who is free has no fee to compare at.
+    everywhere = ~np.isnan(taught.errors).any(axis=0) & (taught.panel.fees > 0)
     single = int(np.where(everywhere, np.nan_to_num(taught.errors, nan=np.inf).mean(axis=0), np.inf).argmin())
     fee = float(taught.panel.fees[single])
     replay = Replay.of(policy, held)
@@ -101,6 +101,8 @@ def judged(data: Path, name: str, error: str, seed: int, learner: str) -> dict[s
         "committee": policy.combiner.name,
         "mean_fee": [float(np.nanmean(paid)), float(np.nanmean(spent))],
         "losses": np.column_stack([held.errors[:, single], at_once, in_turn]),
+        # The same series is judged in several splits; of the other log each split has entities of its own.
+        "rows": np.flatnonzero(test) + (seed * len(log) if name == "california" else 0),
         "root": policy.unit.root,
         "intervals": covered(policy, replay, held),
     }
@@ -126,8 +128,10 @@ def _inside(outcome: Any, truth: np.ndarray) -> dict[str, float]:  # noqa: ANN40
 
 def together(each: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the figures over all splits, losses paired query by query, with intervals of 95%."""
-    losses = np.concatenate([one["losses"] for one in each])
-    losses = losses[~np.isnan(losses).any(axis=1)]
+    losses, rows = (np.concatenate([one[part] for one in each]) for part in ("losses", "rows"))
+    known = ~np.isnan(losses).any(axis=1)
+    losses, (_, rows) = losses[known], np.unique(rows[known], return_inverse=True)
+    sums = np.column_stack([np.bincount(rows, column) for column in (*losses.T, np.ones(len(losses)))])
     rng, root = np.random.default_rng(0), each[0]["root"]
     found: dict[str, Any] = {
         "queries": len(losses),
@@ -137,8 +141,9 @@ def together(each: list[dict[str, Any]]) -> dict[str, Any]:
         "committee": [one["committee"] for one in each],
         "mean_fee": [one["mean_fee"] for one in each],
     }
-    drawn = [losses[rng.integers(0, len(losses), len(losses))].mean(axis=0) for _ in range(DRAWS)]
-    means = np.vstack([losses.mean(axis=0), *drawn])
+    drawn = [sums[rng.integers(0, len(sums), len(sums))].sum(axis=0) for _ in range(DRAWS)]
+    means = np.vstack([sums.sum(axis=0), *drawn])
+    means = means[:, :-1] / means[:, -1:]
     means = np.sqrt(means) if root else means
     found["error"] = dict(zip(("single", "at_once", "in_turn"), means[0].tolist(), strict=True))
     for place, way in ((1, "at_once"), (2, "in_turn")):

@@ -1,7 +1,7 @@
 """Asking in turn: what one more answer is worth after what was heard, learned backwards from the last question."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Shaped
@@ -30,6 +30,7 @@ NEVER = 1e3
 """The change in cost of asking somebody who cannot be asked."""
 
 
+@runtime_checkable
 class Heard(Protocol):
     """What has been heard of some queries: which, shape (n,), and who was asked, shape (n, |A|)."""
 
@@ -42,6 +43,7 @@ class Heard(Protocol):
         ...
 
 
+@runtime_checkable
 class World(Protocol):
     """Queries with everything that can be heard about them: whoever asks in turn needs no more of them than this."""
 
@@ -65,6 +67,7 @@ class World(Protocol):
         ...
 
 
+@runtime_checkable
 class Pooled(Protocol):
     """How answers of any kind are believed together, and what it would cost to stop: classes, numbers, or grades."""
 

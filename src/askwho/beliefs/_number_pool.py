@@ -98,8 +98,9 @@ class NumberPool:
         levels: shape (|A|,), the logarithm of how far off each is where as much is expected of it as of the panel.
         slope: how much of what is expected of a member beyond that is borne out, as a power.
         weights: shape (6,), of the parts of the scale.
-        residuals: shape (101,), quantiles of what is left, in parts of the scale, rising.
-        level: what errors come to beside what those quantiles say.
+        residuals: shape (2, 101), quantiles of what is left, in parts of the scale, rising: where one answered, and
+            where several did.
+        level: shape (2,), what errors come to beside what those quantiles say.
         unit: the panel's mean error: errors are told in it here.
         error: how answers are scored, by name.
     """
@@ -108,8 +109,8 @@ class NumberPool:
     levels: Float[np.ndarray, " a"]
     slope: float
     weights: Float[np.ndarray, " p"]
-    residuals: Float[np.ndarray, " q"]
-    level: float
+    residuals: Float[np.ndarray, "2 q"]
+    level: Float[np.ndarray, " 2"]
     unit: float
     error: str
 
@@ -129,7 +130,7 @@ class NumberPool:
         unit = max(float(known.mean()), 1e-300) if known.size else 1.0
         size = case.values.shape[1]
         nothing = np.zeros(size)
-        blank = cls(nothing, nothing, 1.0, np.array(_STARTS), np.zeros(_QUANTILES), 1.0, unit, error)
+        blank = cls(nothing, nothing, 1.0, np.array(_STARTS), np.zeros((2, _QUANTILES)), np.ones(2), unit, error)
         levels, slope = _own(
             np.log(blank.own(case.expected) / blank.root), truth[:, None] - case.values, case.spoke, blank.root
         )
@@ -149,13 +150,15 @@ class NumberPool:
         left = np.concatenate([truth[state.rows] - centre for state, (centre, _) in zip(drawn, found, strict=True)])
         parts = np.concatenate([inputs for _, inputs in found])
         fitted = replace(blank, weights=_likeliest(parts, np.abs(left) / blank.root, blank.weights))
-        ratio = left / fitted.scale(parts)
-        fitted = replace(fitted, residuals=np.quantile(ratio, (np.arange(_QUANTILES) + 0.5) / _QUANTILES))
+        scale, several = fitted.scale(parts), _several(parts)
+        ratio = left / scale
+        kinds = [several == one if (several == one).any() else several >= 0 for one in (0, 1)]
+        fitted = replace(fitted, residuals=np.stack([np.quantile(ratio[kind], _levels()) for kind in kinds]))
         # A mean over quantiles misses part of a long tail: what it comes to is told by the rows themselves.
-        scale = fitted.scale(parts)
-        came = elementwise_error(fitted.shift * scale, left, error).mean()
-        hoped = fitted.expected_errors(scale).mean()
-        return replace(fitted, level=float(came / hoped) if hoped > 0 and came > 0 else 1.0)
+        came = elementwise_error(fitted.shift[several] * scale, left, error)
+        hoped = fitted.expected_errors(parts)
+        level = [float(came[kind].sum() / hoped[kind].sum()) if hoped[kind].any() else 1.0 for kind in kinds]
+        return replace(fitted, level=np.array(level))
 
     @property
     def size(self) -> int:
@@ -168,10 +171,12 @@ class NumberPool:
         return unit_of(self.error, "regression").shown(self.unit)
 
     @property
-    def shift(self) -> float:
-        """How far a verdict is moved from the mean, in parts of its scale."""
+    def shift(self) -> Float[np.ndarray, " 2"]:
+        """How far a verdict of one, and of several, is moved from the mean, in parts of its scale, shape (2,)."""
         quantile = quantile_of(error_function(self.error))
-        return 0.0 if quantile is None else float(np.interp(quantile, _levels(), self.residuals))
+        return (
+            np.zeros(2) if quantile is None else np.array([np.interp(quantile, _levels(), x) for x in self.residuals])
+        )
 
     def only(self, entities: Int[np.ndarray, " b"]) -> "NumberPool":
         """Return the pool of some of the entities."""
@@ -196,21 +201,26 @@ class NumberPool:
         """Return the state of every query after all of those were asked."""
         return NumberState(np.arange(len(case)), asked)
 
-    def probabilities(self, case: NumberCase, state: NumberState) -> Float[np.ndarray, "n 2"]:
-        """Return what is believed, shape (n, 2): the verdict, and the scale of what it is off; NaN where none spoke."""
+    def probabilities(self, case: NumberCase, state: NumberState) -> Float[np.ndarray, "n 3"]:
+        """Return what is believed, shape (n, 3): the verdict, how far off it may be, and what it is expected to err.
+
+        The verdict is NaN where nobody spoke.
+        """
         centre, parts = self.centre(case, state)
         scale = self.scale(parts)
-        return np.column_stack([centre + self.shift * scale, scale])
+        moved = self.shift[_several(parts)] * scale
+        return np.column_stack([centre + moved, scale, self.expected_errors(parts)])
 
     def scale(self, parts: Float[np.ndarray, "n p"]) -> Float[np.ndarray, " n"]:
         """Return how far off verdicts may be, shape (n,)."""
         return self.root * np.exp(np.clip(parts @ self.weights, -_FAR, _FAR))
 
-    def expected_errors(self, scale: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-        """Return the expected errors of verdicts that may be off so far, shape (n,)."""
-        left = scale[:, None] * self.residuals
-        said = np.broadcast_to(self.shift * scale[:, None], left.shape)
-        return self.level * error_function(self.error)(said, left).mean(axis=1)
+    def expected_errors(self, parts: Float[np.ndarray, "n p"]) -> Float[np.ndarray, " n"]:
+        """Return the expected errors of verdicts whose scales have these parts, shape (n,)."""
+        scale, several = self.scale(parts)[:, None], _several(parts)
+        left = scale * self.residuals[several]
+        said = np.broadcast_to(self.shift[several][:, None] * scale, left.shape)
+        return self.level[several] * error_function(self.error)(said, left).mean(axis=1)
 
     def centre(self, case: NumberCase, state: NumberState) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "n p"]]:
         """Return the weighed mean of what was heard, shape (n,), NaN where nothing was; and the parts of its scale."""
@@ -248,7 +258,7 @@ class NumberPool:
         Errors are told in the unit of the pool.
         """
         _, parts = self.centre(case, state)
-        stop = np.minimum(self.expected_errors(self.scale(parts)) / self.unit, 1.0 / _FLOOR)
+        stop = np.minimum(self.expected_errors(parts) / self.unit, 1.0 / _FLOOR)
         awaited = np.minimum(case.expected[state.rows] / self.unit, _FAR)
         summary = np.column_stack(
             [
@@ -275,24 +285,28 @@ class NumberPool:
 
     def to_state(self) -> _parts.State:
         """Return the pool as arrays and numbers."""
-        plain = {"level": self.level, "unit": self.unit, "error": self.error}
-        plain["slope"] = self.slope
+        plain = {"slope": self.slope, "unit": self.unit, "error": self.error}
         arrays = {"members": self.members, "levels": self.levels}
-        arrays |= {"weights": self.weights, "residuals": self.residuals}
+        arrays |= {"weights": self.weights, "residuals": self.residuals, "level": self.level}
         return _parts.State(plain=plain, arrays=arrays)
 
     @classmethod
     def from_state(cls, state: _parts.State) -> "NumberPool":
         """Return the pool that `to_state` wrote."""
-        members, levels, weights, residuals = state.pick(
-            members="a", levels="a", weights=str(_PARTS), residuals=str(_QUANTILES)
+        members, levels, weights, residuals, level = state.pick(
+            members="a", levels="a", weights=str(_PARTS), residuals=f"2 {_QUANTILES}", level="2"
         )
-        level, unit = (check.finite_number(state.plain[name], name, minimum=0.0) for name in ("level", "unit"))
+        unit = check.finite_number(state.plain["unit"], "unit", minimum=0.0)
         slope = check.finite_number(state.plain["slope"], "slope")
         error_function(state.plain["error"])
-        if not unit > 0.0 or (np.diff(residuals) < 0).any():
+        if not unit > 0.0 or (np.diff(residuals, axis=1) < 0).any():
             raise InvalidInputError("`residuals` must rise and `unit` be above 0, got others: the artefact is damaged.")
         return cls(members, levels, slope, weights, residuals, level, unit, state.plain["error"])
+
+
+def _several(parts: Float[np.ndarray, "n p"]) -> Int[np.ndarray, " n"]:
+    """Whether several answered, as a place: the fifth part says it."""
+    return parts[:, 4].astype(np.intp)
 
 
 def _levels() -> Float[np.ndarray, " q"]:

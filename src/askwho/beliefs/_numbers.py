@@ -86,11 +86,11 @@ class Numbers:
         return Verdicts(values=values, decided=committee.decided), scale
 
     def decide(
-        self, believed: Float[np.ndarray, "n 2"]
+        self, believed: Float[np.ndarray, "n 3"]
     ) -> tuple[Float[np.ndarray, " n"], Bool[np.ndarray, " n"], Float[np.ndarray, " n"]]:
         """Return verdicts, shape (n,), whether there is one, and what each is expected to err."""
         known = ~np.isnan(believed[:, 0])
-        return np.where(known, believed[:, 0], 0.0), known, self.pool.expected_errors(believed[:, 1])
+        return np.where(known, believed[:, 0], 0.0), known, believed[:, 2]
 
     def around(
         self,
