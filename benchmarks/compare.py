@@ -139,7 +139,7 @@ class _New:
         InvalidInputError, Target, Answers = whole_room.InvalidInputError, whole_room.Target, whole_room.Answers
 
         seen, found = policy.see(log.known), {}
-        for name, target in _targets(policy.tried.validated(policy.task)).items():
+        for name, target in _targets(policy.tried.validated(policy.unit)).items():
             aim = Target(**target)
             try:
                 decisions = policy.decide(seen, aim)

@@ -90,7 +90,7 @@ def askwho_points(split: Split) -> dict[str, Point]:
     held = Replay.of(policy, split.test)
     points = [*adaptive_points(policy, held), *sequential_points(policy, held)]
     tried = [policy.tried, *([] if policy.turns is None else [policy.turns.tried])]
-    validated = [point for each in tried for point in each.validated(policy.task)]
+    validated = [point for each in tried for point in each.validated(policy.unit)]
 
     half = float(split.price.sum()) / 2
     within = [i for i, each in enumerate(validated) if each["mean_fee"] <= half]

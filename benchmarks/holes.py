@@ -135,7 +135,7 @@ def judge(policy: Policy, test: Log) -> list[dict[str, Any]]:
                     "fee": float(paid.mean()),
                     "fee_error": float(paid.std() / np.sqrt(len(paid))),
                     "error": mean,
-                    "expected": tried.foreseen(setting, test.task)[1],
+                    "expected": tried.foreseen(setting, test.unit)[1],
                     "best_single": float(singles[best]),
                     "unit": float(singles[best]) if root else 1.0,
                     "gain_error": _noise(errors, test.errors[:, best], root=root),

@@ -205,7 +205,7 @@ def one_by_one(
     k, error = (np.concatenate([getattr(step, name) for step in steps]) for name in ("k", "expected_error"))
     order, n = np.concatenate([step.order for step in steps]), len(seen)
     within = (np.arange(width) < k[:, None]).astype(float)
-    return Decisions(policy.panel, np.arange(n).astype(str), policy.task, seen, order, k, error, np.ones(n), within)
+    return Decisions(policy.panel, np.arange(n).astype(str), policy.unit, seen, order, k, error, np.ones(n), within)
 
 
 def spilled(
@@ -243,7 +243,7 @@ def spilled(
     order, k = (np.concatenate([getattr(step, name) for step in steps]) for name in ("order", "k"))
     within = (np.arange(order.shape[1]) < k[:, None]).astype(float)
     error = np.concatenate([step.expected_error for step in steps])
-    return Decisions(panel, np.arange(n).astype(str), policy.task, seen, order, k, error, np.ones(n), within)
+    return Decisions(panel, np.arange(n).astype(str), policy.unit, seen, order, k, error, np.ones(n), within)
 
 
 def check_kept(decisions: Decisions, hours: dict[str, Any], days: np.ndarray | None) -> None:

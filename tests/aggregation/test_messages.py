@@ -53,7 +53,7 @@ from tests.refusals import answers, case, committee, refuses, selection
             "name of the aggregation",
             lambda: aggregation.aggregation("mode"),
             "`aggregation` must be one of 'majority', 'weighted-vote', 'log-odds-vote', 'mean', 'weighted-mean', "
-            "'inverse-error-mean', 'median', got 'mode'.",
+            "'inverse-error-mean', 'median', 'weighted-median', got 'mode'.",
         ),
         case(
             "rule for ties",

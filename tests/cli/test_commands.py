@@ -77,7 +77,7 @@ def test_calibrate_takes_targets_from_fresh_rows(place, tmp_path, capsys):
     said = printed(capsys, *words)
     assert (said["rows"], said["out"]) == (400, str(tmp_path / "calibrated"))
     before, after = load(place / "policy"), load(tmp_path / "calibrated")
-    assert said["validated"] == after.tried.validated(after.task) != before.tried.validated(before.task)
+    assert said["validated"] == after.tried.validated(after.unit) != before.tried.validated(before.unit)
     assert after.turns.tried.errors.shape[1] == 400
     # Nothing else was learned from them: the same price decides the same.
     ours, theirs = (policy.decide(queries(), Target(fee_weight=0.2)) for policy in (before, after))

@@ -670,7 +670,7 @@ def test_empty_list_of_fees():
         case(
             "name of the error",
             lambda: task_errors(answers([1, 2]), [1], panel=PANEL, error="mae"),
-            "`error` must be one of 'zero-one', 'absolute', 'squared', 'smooth-l1', got 'mae'.",
+            "`error` must be one of 'zero-one', 'absolute', 'squared', 'smooth-l1', 'pinball:0.9', got 'mae'.",
         ),
         case(
             "answers of another panel",

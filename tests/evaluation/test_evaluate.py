@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from askwho import Columns, InvalidInputError, Target, evaluate, read_log
+from askwho._unit import Unit
 from askwho.evaluation import Point, Resamples, adaptive_points, error_interval, fixed_points, hulls, sequential_points
 from askwho.replay import Replay
 from tests import cases, synthetic
@@ -97,7 +98,7 @@ def test_a_log_of_other_entities_is_refused():
 
 def test_resamples_keep_groups_whole():
     groups = np.repeat(np.arange(20), 3)
-    resamples = Resamples.of(groups, "classification", draws=30)
+    resamples = Resamples.of(groups, Unit(), draws=30)
     assert (resamples.weights[0] == 1).all()
     for g in range(20):
         assert (resamples.weights[:, groups == g] == resamples.weights[:, [g * 3]]).all()
@@ -108,7 +109,7 @@ def test_intervals_cover_a_known_mean():
     hits = 0
     for trial in range(60):
         errors = (rng.random(300) < 0.3).astype(float)
-        resamples = Resamples.of(np.arange(300), "classification", draws=150, random_state=trial)
+        resamples = Resamples.of(np.arange(300), Unit(), draws=150, random_state=trial)
         low, high = error_interval(*resamples.tally([Point(errors, np.zeros(300))]))
         hits += low <= 0.3 <= high
     assert hits >= 50
@@ -116,7 +117,7 @@ def test_intervals_cover_a_known_mean():
 
 def test_hulls_are_of_the_sample_and_of_each_resample():
     points = [Point(np.array([1.0, 0.0]), np.array([0.0, 0.0])), Point(np.array([0.0, 0.0]), np.array([1.0, 1.0]))]
-    found = hulls(Resamples.of(np.arange(2), "classification", draws=5).tally(points))
+    found = hulls(Resamples.of(np.arange(2), Unit(), draws=5).tally(points))
     assert len(found) == 6
     assert found[0].errors.tolist() == [0.5, 0.0]
 
@@ -137,13 +138,13 @@ def _numbers(tree):
 
 def test_groups_of_any_type_are_resampled_whatever_batch_they_are_in():
     for groups in (np.array(["a", "b", "c", "a"]), np.array([3, 1, 2, 3]), np.array(["a", 1, None, "a"], dtype=object)):
-        whole = Resamples.of(groups, "classification", draws=20, random_state=5).weights
-        assert (whole[:, :1] == Resamples.of(groups[3:], "classification", draws=20, random_state=5).weights).all()
-        assert (whole != Resamples.of(groups, "classification", draws=20, random_state=6).weights).any()
+        whole = Resamples.of(groups, Unit(), draws=20, random_state=5).weights
+        assert (whole[:, :1] == Resamples.of(groups[3:], Unit(), draws=20, random_state=5).weights).all()
+        assert (whole != Resamples.of(groups, Unit(), draws=20, random_state=6).weights).any()
 
 
 def test_a_group_occurs_as_often_as_poisson_has_it():
-    weights = Resamples.of(np.arange(5000), "classification", draws=100).weights[1:]
+    weights = Resamples.of(np.arange(5000), Unit(), draws=100).weights[1:]
     for times, share in enumerate([0.3679, 0.3679, 0.1839, 0.0613, 0.0153]):
         assert (weights == times).mean() == pytest.approx(share, abs=0.003)
     between = np.corrcoef(weights)

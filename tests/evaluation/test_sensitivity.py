@@ -5,13 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
+from askwho._unit import Unit
 from askwho.evaluation import Point, Resamples, sensitivity
 
 
 def test_nothing_hidden_is_the_figure_itself():
     errors = np.array([0.0, 1.0, np.nan, 1.0, 0.0])
     weights = np.array([2.0, 1.0, 0.0, 4.0, 1.0])
-    resamples = Resamples.of(np.arange(5), "classification", draws=20)
+    resamples = Resamples.of(np.arange(5), Unit(), draws=20)
     (bound,) = sensitivity(Point(errors, np.zeros(5), weights=weights), resamples, [1.0])
     assert bound.low == pytest.approx(5 / 8)
     assert bound.high == pytest.approx(5 / 8)
@@ -23,7 +24,7 @@ def test_the_bounds_are_those_of_every_choice_of_weights(seed):
     errors, expected = rng.random(6), rng.random(6)
     weights = 1.0 + 3.0 * rng.random(6)
     gamma = 1.0 + rng.random()
-    resamples = Resamples.of(np.arange(6), "classification", draws=10)
+    resamples = Resamples.of(np.arange(6), Unit(), draws=10)
     (bound,) = sensitivity(Point(errors, np.zeros(6), weights=weights, expected=expected), resamples, [gamma])
     ends = [(1 + (w - 1) / gamma, 1 + (w - 1) * gamma) for w in weights]
     means = [np.average(errors - expected, weights=chosen) for chosen in itertools.product(*ends)]
@@ -42,7 +43,7 @@ def hidden(seed: int, n: int = 4000, gamma: float = 3.0):
 
 
 def test_what_a_hidden_reason_did_is_within_its_bound_and_beyond_a_smaller_one():
-    resamples = Resamples.of(np.arange(4000), "classification", draws=50)
+    resamples = Resamples.of(np.arange(4000), Unit(), draws=50)
     for seed in range(5):
         errors, point = hidden(seed)
         none, some, enough = sensitivity(point, resamples, [1.0, 1.2, 3.0])
@@ -53,7 +54,7 @@ def test_what_a_hidden_reason_did_is_within_its_bound_and_beyond_a_smaller_one()
 
 def test_more_may_be_hidden_the_wider_the_bounds_and_never_below_nothing():
     _, point = hidden(1)
-    resamples = Resamples.of(np.arange(4000), "classification", draws=50)
+    resamples = Resamples.of(np.arange(4000), Unit(), draws=50)
     bounds = sensitivity(point, resamples, [1.0, 1.5, 2.0, 50.0])
     for narrow, wide in itertools.pairwise(bounds):
         assert wide.low <= narrow.low <= narrow.high <= wide.high
@@ -63,6 +64,6 @@ def test_more_may_be_hidden_the_wider_the_bounds_and_never_below_nothing():
 
 def test_rows_that_everybody_was_asked_about_hide_nothing():
     errors = np.array([0.0, 1.0, 1.0])
-    resamples = Resamples.of(np.arange(3), "regression", draws=10)
+    resamples = Resamples.of(np.arange(3), Unit("RMSE", root=True, share=False), draws=10)
     (bound,) = sensitivity(Point(errors, np.zeros(3)), resamples, [5.0])
     assert bound.low == bound.high == pytest.approx(np.sqrt(2 / 3))

@@ -201,7 +201,7 @@ def test_a_policy_asks_as_many_as_are_best(learner):
     np.testing.assert_array_equal(policy.tried.prices, [1.0, 3.0])
     # Out of fold too, but for the few rows by which a fold's best weights are chosen.
     assert (policy.tried.sizes == [np.where(query == 0, 1, 3), np.ones(len(query))]).mean() > 0.9
-    first = policy.tried.validated(policy.task)[0]
+    first = policy.tried.validated(policy.unit)[0]
     assert first["error"] == pytest.approx(0.0, abs=0.05)
     assert first["mean_fee"] == pytest.approx(0.2, abs=0.03)
     assert asked(budget=0.25) == [1, 3]
@@ -225,7 +225,7 @@ def test_what_needs_the_truth_can_be_what_k_is_learned_from():
         policy = fit(log, learner="linear", committee="majority", cardinality=settings, cv=2, base="none")
         assert policy.decide({"X": np.ones((1, 1))}, Target(fee_weight=1.0)).k.tolist() == [best]
         # What is reported is what is deployed, whatever k was learned from.
-        assert policy.tried.validated(policy.task)[0]["error"] == pytest.approx(0.5, abs=0.15)
+        assert policy.tried.validated(policy.unit)[0]["error"] == pytest.approx(0.5, abs=0.15)
 
 
 def test_there_are_prices_of_its_own(log, new):
@@ -239,7 +239,7 @@ def test_there_are_prices_of_its_own(log, new):
     for price in prices[[0, 8, 16]]:
         assert set(policy.decide(seen, Target(fee_weight=float(price))).k) <= {1, 2, 3, 4}
     # A budget is met by one or two of them.
-    target = Target(budget=float(np.median([point["mean_fee"] for point in policy.tried.validated(policy.task)])))
+    target = Target(budget=float(np.median([point["mean_fee"] for point in policy.tried.validated(policy.unit)])))
     found = policy.setting(target)
     here, there = (policy.decide(seen, Target(fee_weight=price)).k for price in (found.fee_weight, found.other))
     np.testing.assert_array_equal(policy.decide(seen, target).k, np.where(seen.coins < found.share, there, here))
@@ -269,7 +269,7 @@ def test_k_is_learned_from_the_committees_that_can_be_scored(new):
     free, dear = (fitted.decide(new, Target(fee_weight=price)).k for price in (0.0, 10.0))
     assert free.mean() > dear.mean() + 0.3
     assert dear.mean() < 1.3
-    assert all(np.isfinite(point["error"]) for point in fitted.tried.validated(fitted.task))
+    assert all(np.isfinite(point["error"]) for point in fitted.tried.validated(fitted.unit))
 
 
 def test_grades_alone_ask_one():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from askwho import Answers, Entity, InvalidInputError, Panel, Target
+from askwho._unit import Unit
 from askwho.core import folds
 from askwho.data import read_log
 from askwho.fitting import fit, fold_count
@@ -99,7 +100,7 @@ def test_rows_of_a_group_never_teach_themselves():
     assert all(len(set(fold[groups == g])) == 1 for g in range(150))
     log = log_of_arrays(X, errors=errors, panel=Panel.two_stage({"a": 1.0}), groups=groups)
     policy = fit(log, learner="neighbours", cv=3)
-    assert min(p["error"] for p in policy.tried.validated(policy.task)) > 0.4
+    assert min(p["error"] for p in policy.tried.validated(policy.unit)) > 0.4
 
 
 @pytest.mark.parametrize(("area", "chosen"), [(0.1, "majority"), (0.0001, "posterior")])
@@ -114,7 +115,7 @@ def test_what_is_validated_was_never_seen():
     errors = (rng.random((400, 3)) < 0.5).astype(float)
     chance = log_of_arrays(rng.normal(size=(400, 4)), errors=errors, panel=Panel.two_stage(["a", "b"]))
     policy = fit(chance, learner="neighbours", cv=4)
-    assert min(p["error"] for p in policy.tried.validated("classification")) > 0.42
+    assert min(p["error"] for p in policy.tried.validated(Unit())) > 0.42
 
 
 # Folds.

@@ -44,7 +44,7 @@ def test_folds_in_time_come_closer_to_what_the_future_brings(seed):
     def broken(columns):
         """By how much the errors to come exceed those that were expected, over the prices."""
         ours = fit(read_log(past, columns), **CHEAP, random_state=seed)
-        expected = [point["error"] for point in ours.tried.validated(ours.task)]
+        expected = [point["error"] for point in ours.tried.validated(ours.unit)]
         came = [row["error"] for row in evaluate(ours, read_log(future, columns), draws=2)["adaptive"]]
         return float(np.mean(np.array(came) - np.array(expected)))
 

@@ -51,7 +51,7 @@ def test_reasons_that_no_column_tells_mislead_unless_the_log_tells_their_probabi
             table, hard = world(1200, 100 + seed)
             log = read_log(thinned(table, hard, seed), columns)
             held = Replay.of(policy, log)
-            tallies = Resamples.of(log.groups, log.task, draws=0).tally([single_point(held, j) for j in range(3)])
+            tallies = Resamples.of(log.groups, log.unit, draws=0).tally([single_point(held, j) for j in range(3)])
             found.append([tally.loss[0] for tally in tallies] - read_log(table, COLUMNS).errors.mean(axis=0))
         return np.mean(found, axis=0)
 

@@ -34,7 +34,7 @@ def test_a_loaded_policy_is_the_fitted_one(learner, tmp_path, new):
     assert loaded.columns == policy.columns
     assert loaded.panel == policy.panel
     assert loaded.facts == policy.facts
-    assert loaded.tried.validated(loaded.task) == policy.tried.validated(policy.task)
+    assert loaded.tried.validated(loaded.unit) == policy.tried.validated(policy.unit)
 
 
 def fees_by_query(table):
@@ -141,7 +141,7 @@ def test_a_loaded_policy_is_calibrated_and_keeps_its_promises(small, tmp_path):
             promised = ours.setting(target, in_turn=in_turn)
             assert promised == theirs.setting(target, in_turn=in_turn) == read.setting(target, in_turn=in_turn)
     # Of other rows than the fit's: else nothing was calibrated.
-    assert read.tried.validated(read.task) != small.tried.validated(small.task)
+    assert read.tried.validated(read.unit) != small.tried.validated(small.unit)
     assert read.turns.tried.errors.shape[1] == read.tried.errors.shape[1] == 500
 
 

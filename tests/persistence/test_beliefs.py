@@ -101,9 +101,9 @@ def test_a_loaded_policy_combines_the_same(pair):
 
 def test_a_loaded_policy_keeps_what_turns_were_tried_on(pair):
     policy, loaded, _, table = pair
-    ours, theirs = (p.turns.tried.validated(p.task) for p in (policy, loaded))
+    ours, theirs = (p.turns.tried.validated(p.unit) for p in (policy, loaded))
     assert ours == theirs
-    ours, theirs = (p.turns.tried.kept.validated(p.task) for p in (policy, loaded))
+    ours, theirs = (p.turns.tried.kept.validated(p.unit) for p in (policy, loaded))
     assert ours == theirs
     target = Target(budget=max(point["mean_fee"] for point in ours), confidence=0.8)
     assert policy.setting(target, in_turn=True) == loaded.setting(target, in_turn=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from askwho import InvalidInputError, Target
+from askwho.core import unit_of
 from askwho.data import read_log
 from askwho.fitting import calibrate, fit
 from askwho.policy import Outcomes, Setting
@@ -35,7 +36,7 @@ def flat(fee, error, n=60, **more):
 
 
 def found(rows, target, *, task="regression", most_fee=None):
-    return find_setting(rows, target, task=task, most_fee=most_fee)
+    return find_setting(rows, target, unit=unit_of("auto", task), most_fee=most_fee)
 
 
 ONLY = Setting(0.0, 0.0, 0.0)

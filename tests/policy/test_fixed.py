@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from askwho import Target, fit
+from askwho._unit import Unit
 from askwho.core import Answers, Cell
 from askwho.data import Columns, read_log
 from askwho.fitting import calibrate
@@ -43,25 +44,25 @@ def outcomes(errors: list[float], fees: list[float], fixed: Fixed) -> Outcomes:
 def test_what_a_budget_buys_best_is_taken_whoever_offers_it():
     fixed = Fixed(np.array([[0, -1], [0, 1]]), np.array([[0.3], [0.2]]), np.array([[1.0], [2.0]]))
     tried = outcomes([0.1, 0.25, 0.4], [3.0, 1.5, 0.5], fixed)
-    found = {budget: tried.meeting("classification", budget=budget, max_error=None) for budget in (0.5, 1.0, 2.0, 3.0)}
+    found = {budget: tried.meeting(Unit(), budget=budget, max_error=None) for budget in (0.5, 1.0, 2.0, 3.0)}
     assert {budget: setting.fixed for budget, setting in found.items()} == {0.5: (), 1.0: (0,), 2.0: (0, 1), 3.0: ()}
-    assert tried.foreseen(found[1.0], "classification") == (1.0, 0.3)
-    assert tried.foreseen(found[3.0], "classification") == (3.0, 0.1)
+    assert tried.foreseen(found[1.0], Unit()) == (1.0, 0.3)
+    assert tried.foreseen(found[3.0], Unit()) == (3.0, 0.1)
     # For more money a gain must be clear: by luck some committee always errs a little less.
     lucky = Fixed(np.array([[0, 1]]), np.array([[0.2, 0.29]]), np.full((1, 2), 2.0))
     rows = Outcomes(np.zeros(1), np.array([[0.3, 0.2]]), np.ones((1, 2)), np.ones((1, 2), dtype=np.intp), fixed=lucky)
-    assert rows.meeting("classification", budget=2.0, max_error=None).fixed == ()
+    assert rows.meeting(Unit(), budget=2.0, max_error=None).fixed == ()
     # For hardly more money it need not be.
     near = replace(rows, fixed=replace(lucky, fees=np.full((1, 2), 1.01)))
-    assert near.meeting("classification", budget=2.0, max_error=None).fixed == (0, 1)
+    assert near.meeting(Unit(), budget=2.0, max_error=None).fixed == (0, 1)
     # The luckiest of many committees would be found to meet an error.
-    assert tried.meeting("classification", budget=None, max_error=0.25).fixed == ()
+    assert tried.meeting(Unit(), budget=None, max_error=0.25).fixed == ()
 
 
 def test_only_those_stay_that_none_is_both_cheaper_and_better_than():
     members = np.array([[0], [1], [2], [3]])
     fixed = Fixed(members, np.array([[0.3], [0.2], [0.3], [np.nan]]), np.array([[1.0], [2.0], [1.5], [0.1]]))
-    assert sorted(fixed.front("classification").members[:, 0]) == [0, 1]
+    assert sorted(fixed.front(Unit()).members[:, 0]) == [0, 1]
 
 
 def forced(policy, members):

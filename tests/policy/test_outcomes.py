@@ -5,6 +5,7 @@ import pytest
 
 from askwho import InvalidInputError
 from askwho._parts import read_part, state_of
+from askwho._unit import Unit
 from askwho.policy import Outcomes, grouped
 from askwho.policy._seen import coins_of
 from tests import synthetic
@@ -12,7 +13,7 @@ from tests import synthetic
 
 def test_every_mixture_of_prices_is_tried_on_the_rows_themselves(policy):
     rows = policy.tried
-    fees, errors = rows.means("classification")
+    fees, errors = rows.means(Unit())
     for place in (0, 1, 31, 32, 300, rows.places - 1):
         assert (fees[place], errors[place]) == pytest.approx(synthetic.tried(rows, rows.setting(place)))
 
@@ -24,14 +25,14 @@ def test_more_money_is_never_taken_to_buy_more_errors():
     rows = Outcomes(np.arange(8.0), errors, fees, np.ones((8, n), dtype=int))
 
     def price(**target):
-        return rows.meeting("classification", **{"budget": None, "max_error": None, **target}).fee_weight
+        return rows.meeting(Unit(), **{"budget": None, "max_error": None, **target}).fee_weight
 
     # Smoothed: the first two 0.28, the next three 0.287, the next two 0.39.
     assert [price(budget=money) for money in (8.0, 6.0, 4.0, 3.0, 2.0, 1.5)] == [1.0, 4.0, 4.0, 6.0, 6.0, 7.0]
     assert price(max_error=0.395) == 6.0
     for fee in (0.1, 0.3, 0.7):
         alike = Outcomes(rows.prices, errors, np.full((8, n), fee), rows.sizes, None, np.linspace(0, 0.99, n))
-        assert alike.meeting("classification", budget=fee, max_error=None).share >= 0
+        assert alike.meeting(Unit(), budget=fee, max_error=None).share >= 0
     with pytest.raises(InvalidInputError, match=r"`max_error` must be at least 0\.28, got 0\.25\."):
         price(max_error=0.25)
 
@@ -40,9 +41,9 @@ def test_where_all_queries_toss_the_same_coin_a_budget_is_kept_all_the_same(poli
     rows = policy.tried
     alike = Outcomes(rows.prices, rows.errors, rows.fees, rows.sizes, None, np.full(rows.fees.shape[1], 0.3))
     for budget in (0.03, 0.08, 0.09, 0.5):
-        found = alike.meeting("classification", budget=budget, max_error=None)
+        found = alike.meeting(Unit(), budget=budget, max_error=None)
         assert synthetic.tried(alike, found)[0] <= budget
-    assert synthetic.tried(alike, alike.meeting("classification", budget=None, max_error=0.2))[1] <= 0.2
+    assert synthetic.tried(alike, alike.meeting(Unit(), budget=None, max_error=0.2))[1] <= 0.2
 
 
 def test_a_setting_is_found_once_and_few_are_kept(policy):

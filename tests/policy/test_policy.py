@@ -41,7 +41,7 @@ def test_a_budget_is_met_on_held_out_rows_and_about_met_on_new_ones(policy, new)
 
 def test_a_budget_between_two_prices_is_spent(policy):
     budget = 0.1
-    alone = min(p["error"] for p in policy.tried.validated(policy.task) if p["mean_fee"] <= budget)
+    alone = min(p["error"] for p in policy.tried.validated(policy.unit) if p["mean_fee"] <= budget)
     paid, erred = synthetic.tried(policy.tried, policy.setting(Target(budget=budget)))
     assert 0.95 * budget < paid <= budget
     assert erred < 0.8 * alone
@@ -78,7 +78,7 @@ def test_who_charges_some_queries_alone_is_not_free():
 def test_an_error_is_bought_at_the_least_fee(policy):
     paid, erred = synthetic.tried(policy.tried, policy.setting(Target(max_error=0.15)))
     assert erred <= 0.15
-    assert paid <= min(p["mean_fee"] for p in policy.tried.validated(policy.task) if p["error"] <= 0.15)
+    assert paid <= min(p["mean_fee"] for p in policy.tried.validated(policy.unit) if p["error"] <= 0.15)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_one_query_is_decided_as_among_many(policy, new, fee_weight, fees):
 @pytest.mark.parametrize("kind", policies.ANSWERED)
 def test_a_query_of_any_kind_is_decided_alone_as_in_company(kind):
     policy, table = policies.fitted(kind), policies.queries(kind, 40)
-    budget = float(np.median([p["mean_fee"] for p in policy.tried.validated(policy.task)]))
+    budget = float(np.median([p["mean_fee"] for p in policy.tried.validated(policy.unit)]))
     for target in (Target(fee_weight=0.2), Target(k=2), Target(budget=budget)):
         many = policy.combine(policy.decide(table, target), policies.said(policy, table))
         for i in range(0, 40, 3):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from askwho import InvalidInputError, Panel, Target
+from askwho._unit import Unit
 from askwho.data import read_log
 from askwho.fitting import fit
 from askwho.persistence import load, save
@@ -37,7 +38,9 @@ def path(n=2000, seed=0, prices=5, **more):
 
 
 def promises(rows, *, squared=False, most_loss=1.0, most_rows=1):
-    return Promises(rows, most_fee=1.0, most_loss=most_loss, most_rows=most_rows, squared=squared)
+    return Promises(
+        rows, most_fee=1.0, most_loss=most_loss, most_rows=most_rows, unit=Unit(root=squared, share=not squared)
+    )
 
 
 def share_of(rows, setting, table):

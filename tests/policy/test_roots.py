@@ -76,7 +76,7 @@ def test_why(far, k):
 
 def test_what_was_tried_is_told_in_roots(far):
     policy, _, alone = far
-    told = policy.tried.validated("regression")
+    told = policy.tried.validated(policy.unit)
     for point, errors in zip(told, policy.tried.errors, strict=True):
         assert point["error"] == pytest.approx(np.sqrt(np.nanmean(errors)))
         assert point["error"] < 2 * alone.max()
@@ -84,7 +84,7 @@ def test_what_was_tried_is_told_in_roots(far):
 
 def test_an_error_that_is_aimed_at_is_a_root(far):
     policy, queries, alone = far
-    least = min(point["error"] for point in policy.tried.validated("regression"))
+    least = min(point["error"] for point in policy.tried.validated(policy.unit))
     with pytest.raises(InvalidInputError, match="`max_error` must be at least"):
         policy.setting(Target(max_error=least / 2))
     found = policy.setting(Target(max_error=1.2 * least))

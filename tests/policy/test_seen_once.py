@@ -63,7 +63,7 @@ def targets(kind):
     fees = np.sort(policy.tried.fees.mean(axis=1))
     budgets = [Target(budget=float(b)) for b in np.linspace(fees[0], fees[-1], 23)[1:-1]]
     mixed = next(target for target in budgets if 0.2 < policy.setting(target).share < 0.8)
-    errors = [point["error"] for point in policy.tried.validated(policy.task)]
+    errors = [point["error"] for point in policy.tried.validated(policy.unit)]
     error = float(np.quantile(errors, 0.5))
     largest = float(np.sqrt(policies.promising(kind).tried.errors.max())) if policy.task == "regression" else None
     return {

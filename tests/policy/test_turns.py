@@ -267,8 +267,8 @@ def test_the_same_seed_takes_the_same_turns(new):
 # What cannot be asked in turn.
 
 NO_TURNS = (
-    "This policy cannot ask in turn: it was fitted without answers that are classes, on fewer than 200 rows, or with "
-    "another committee than 'posterior'."
+    "This policy cannot ask in turn: it was fitted without answers that are classes or numbers, on fewer than 200 "
+    "rows, or with another committee than 'posterior' or 'spread'."
 )
 OTHER_FEES = (
     "`budget` and `max_error` were validated at the fitted fees with everybody there: "

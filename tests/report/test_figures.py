@@ -18,7 +18,7 @@ def figures_of(kind):
 
     policy, log = cases.case(kind)
     decided = Decided.of(policy, log, Target(fee_weight=float(policy.tried.prices[3])))
-    drawn = Resamples.of(log.groups, log.task, draws=10)
+    drawn = Resamples.of(log.groups, log.unit, draws=10)
     bins = [
         reliability(expected, errors, drawn)
         for expected, errors in (
@@ -32,7 +32,7 @@ def figures_of(kind):
         _figures.asked(decided),
         *([] if grouping is None else [_figures.groups(decided, grouping)]),
         _figures.difficulty(decided, bins_of(decided.difficulty)),
-        _figures.calibration(bins[0], "the committee", bins[1], log.task),
+        _figures.calibration(bins[0], "the committee", bins[1], log.unit),
     ]
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from askwho import Target
+from askwho._unit import Unit
 from askwho.evaluation import Resamples, evaluate
 from askwho.policy import Outcomes
 from askwho.report import _changes as changes
@@ -80,7 +81,7 @@ def test_expectations_that_hold_lie_on_the_line():
     expected = rng.random((4000, 2))
     errors = (rng.random((4000, 2)) < expected).astype(float)
     errors[rng.random((4000, 2)) < 0.3] = np.nan
-    resamples = Resamples.of(np.arange(4000), "classification", draws=100)
+    resamples = Resamples.of(np.arange(4000), Unit(), draws=100)
     bins = findings.reliability(expected, errors, resamples)
     assert sum(b.n for b in bins) == (~np.isnan(errors)).sum()
     assert findings.gap(bins) < 0.03
@@ -90,7 +91,7 @@ def test_expectations_that_hold_lie_on_the_line():
 
 
 def test_squared_errors_are_shown_as_their_root():
-    resamples = Resamples.of(np.arange(100), "regression", draws=5)
+    resamples = Resamples.of(np.arange(100), Unit("RMSE", root=True, share=False), draws=5)
     (found,) = findings.reliability(np.full((100, 1), 4.0), np.full((100, 1), 9.0), resamples)
     assert (found.expected, found.error) == (2.0, 3.0)
 
@@ -105,7 +106,7 @@ def test_where_the_best_single_is_too_cheap_the_cheapest_setting_is_shown():
     policy, _ = cases.case("classes")
     tried, dear = policy.tried, slice(0, 5)
     dear = Outcomes(tried.prices[dear], tried.errors[dear], tried.fees[dear], tried.sizes[dear])
-    spent = [point["mean_fee"] for point in dear.validated(policy.task)]
+    spent = [point["mean_fee"] for point in dear.validated(policy.unit)]
     assert min(spent) > policy.judge.fees.usual[policy.panel.names.index("noise")]
     target = default_target(replace(policy, tried=dear), "noise")
     assert target == Target(fee_weight=dear.prices[np.argmin(spent)])

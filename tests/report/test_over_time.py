@@ -76,7 +76,7 @@ def test_blocks_are_what_their_rows_say(made):
     policy, log = made
     log = log.rows(np.arange(200, 800))
     decided = Decided.of(policy, log, default_target(policy, "dear"))
-    blocks = Blocks.of(decided, Resamples.of(log.groups, log.task, draws=20))
+    blocks = Blocks.of(decided, Resamples.of(log.groups, log.unit, draws=20))
     assert blocks.sizes == (75,) * 8
     for b in range(8):
         inside = slice(75 * b, 75 * (b + 1))
@@ -97,7 +97,7 @@ def test_an_entity_that_few_rows_tell_of_is_not_told(made):
     answers = dataclasses.replace(log.answers, states=np.where(asked[:, None], log.answers.states, 0).astype(np.int8))
     few = dataclasses.replace(log, errors=np.where(asked[:, None], log.errors, np.nan), answers=answers)
     decided = Decided.of(policy, few, default_target(policy, "dear"))
-    blocks = Blocks.of(decided, Resamples.of(few.groups, few.task, draws=5))
+    blocks = Blocks.of(decided, Resamples.of(few.groups, few.unit, draws=5))
     assert all(told == (None, [None, None]) for entity in blocks.entities for told in entity)
 
 

@@ -1,5 +1,6 @@
 import pytest
 
+from askwho.core import unit_of
 from askwho.report._html import Html, element, name_of, plain, quoted
 from askwho.report._words import headline_of, number, share
 
@@ -12,7 +13,7 @@ def head(task="classification", **changes):
         "error_saved": 0.18,
         "error_saved_interval": [0.12, 0.25],
     }
-    return {"task": task, "headline": found | changes}
+    return {"unit": unit_of("auto", task).to_json(), "headline": found | changes}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """From the answers of a committee to one decision, for every query and every prefix k at once."""
 
-from askwho.aggregation._averages import average, inverse_error_mean, mean, median, weighted_mean
+from askwho.aggregation._averages import average, inverse_error_mean, mean, median, weighted_mean, weighted_median
 from askwho.aggregation._committee import Committee, Verdicts
 from askwho.aggregation._needs_truth import best_of_k, inclusion
 from askwho.aggregation._registry import AGGREGATIONS, Aggregation, Combine, aggregation, prefixwise
@@ -28,5 +28,6 @@ __all__ = [
     "softmax_weights",
     "vote",
     "weighted_mean",
+    "weighted_median",
     "weighted_vote",
 ]

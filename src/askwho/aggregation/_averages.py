@@ -56,6 +56,23 @@ def median(committee: Committee) -> Verdicts:
     return Verdicts(values=values, decided=answered > 0)
 
 
+def weighted_median(committee: Committee) -> Verdicts:
+    """Return the median of every prefix, each member as many as the inverse of its expected error.
+
+    The lowest answer that half of the weight does not exceed: what errs least in the mean of absolute errors, if the
+    answers are what the truth may be.
+    """
+    numbers, voted = committee.numbers(), committee.voted
+    share = committee.voices(inverse_error_weights(committee), silent=0.0)
+    values = np.zeros(numbers.shape)
+    for r in range(1, numbers.shape[1] + 1):
+        order = np.where(voted[:, :r], numbers[:, :r], np.inf).argsort(axis=1, kind="stable")
+        total = np.take_along_axis(share[:, :r], order, axis=1).cumsum(axis=1)
+        place = (total >= 0.5 * total[:, -1:] * (1.0 - 1e-12)).argmax(axis=1)[:, None]
+        values[:, r - 1] = np.take_along_axis(numbers[:, :r], np.take_along_axis(order, place, axis=1), axis=1)[:, 0]
+    return Verdicts(values=values, decided=np.logical_or.accumulate(voted, axis=1))
+
+
 def _middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     finite = np.isfinite(low) & np.isfinite(high)
     return np.where(finite, low, 0.0) / 2 + np.where(finite, high, 0.0) / 2

@@ -43,6 +43,7 @@ AGGREGATIONS: Mapping[str, Aggregation] = {
         Aggregation("weighted-mean", "regression", _averages.weighted_mean, "scores"),
         Aggregation("inverse-error-mean", "regression", _averages.inverse_error_mean, "expected errors"),
         Aggregation("median", "regression", _averages.median, "answers"),
+        Aggregation("weighted-median", "regression", _averages.weighted_median, "expected errors"),
     )
 }
 """Every aggregation that can be deployed, by name."""

@@ -1,9 +1,12 @@
 """What is believed after some have answered, and whom to ask next: committees that know their members."""
 
-from askwho.beliefs._asking import NEVER, Asking, Basis, Turns, in_turn, worth_asking
+from askwho.beliefs._asking import NEVER, Asking, Basis, Pooled, Turns, World, in_turn, worth_asking
 from askwho.beliefs._beliefs import Beliefs
 from askwho.beliefs._evidence import Evidence, Heard
+from askwho.beliefs._intervals import Intervals
 from askwho.beliefs._members import asking_without, with_answers, with_member, without_member
+from askwho.beliefs._number_pool import NumberCase, NumberPool, NumberState
+from askwho.beliefs._numbers import Numbers
 from askwho.beliefs._pool import Case, Pool, State, random_masks
 
 __all__ = [
@@ -14,9 +17,16 @@ __all__ = [
     "Case",
     "Evidence",
     "Heard",
+    "Intervals",
+    "NumberCase",
+    "NumberPool",
+    "NumberState",
+    "Numbers",
     "Pool",
+    "Pooled",
     "State",
     "Turns",
+    "World",
     "asking_without",
     "in_turn",
     "random_masks",

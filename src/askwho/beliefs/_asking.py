@@ -1,14 +1,14 @@
 """Asking in turn: what one more answer is worth after what was heard, learned backwards from the last question."""
 
 from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int
+from jaxtyping import Bool, Float, Float32, Int, Shaped
 
 from askwho import _parts
 from askwho import _validation as check
 from askwho._parts import part
-from askwho.beliefs._pool import Case, Pool, State, sayable
 
 # Nobody is asked a seventh, by hand: each question more is one more round of regressions, on ever fewer rows.
 _DEPTH = 6
@@ -28,6 +28,83 @@ _LEAST_GAIN = 1e-4
 _BASIS = {"centre": "f", "scale": "f", "directions": "f d", "offsets": "d"}
 NEVER = 1e3
 """The change in cost of asking somebody who cannot be asked."""
+
+
+@runtime_checkable
+class Heard(Protocol):
+    """What has been heard of some queries: which, shape (n,), and who was asked, shape (n, |A|)."""
+
+    @property
+    def rows(self) -> Int[np.ndarray, " n"]: ...
+    @property
+    def asked(self) -> Bool[np.ndarray, "n a"]: ...
+    def some(self, chosen: Int[np.ndarray, " m"]) -> Any:  # noqa: ANN401 - itself
+        """Return the state of some of the queries."""
+        ...
+
+
+@runtime_checkable
+class World(Protocol):
+    """Queries with everything that can be heard about them: whoever asks in turn needs no more of them than this."""
+
+    @property
+    def spoke(self) -> Bool[np.ndarray, "n a"]: ...
+    @property
+    def expected(self) -> Float[np.ndarray, "n a"]: ...
+    @property
+    def there(self) -> Bool[np.ndarray, "n a"] | None: ...
+    def __len__(self) -> int: ...
+    def closed(self, state: Any) -> Bool[np.ndarray, "n a"]:  # noqa: ANN401 - its own
+        """Return who cannot be asked any more, shape (n, |A|)."""
+        ...
+
+    def rows(self, chosen: Int[np.ndarray, " m"]) -> Any:  # noqa: ANN401 - itself
+        """Return some of the queries."""
+        ...
+
+    def only(self, entities: Int[np.ndarray, " b"]) -> Any:  # noqa: ANN401 - itself
+        """Return the queries as some of the entities see them."""
+        ...
+
+
+@runtime_checkable
+class Pooled(Protocol):
+    """How answers of any kind are believed together, and what it would cost to stop: classes, numbers, or grades."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def unit(self) -> float: ...
+    def only(self, entities: Int[np.ndarray, " b"]) -> Any:  # noqa: ANN401 - itself
+        """Return the pool of some of the entities."""
+        ...
+
+    def nothing(self, case: Any, rows: Int[np.ndarray, " m"]) -> Any:  # noqa: ANN401 - its own state
+        """Return the state before anybody is asked."""
+        ...
+
+    def hear(self, case: Any, state: Any, entity: Int[np.ndarray, " n"] | int) -> Any:  # noqa: ANN401
+        """Return the state after one more entity is asked."""
+        ...
+
+    def hear_all(self, case: Any, asked: Bool[np.ndarray, "n a"]) -> Any:  # noqa: ANN401
+        """Return the state of every query after all of those were asked."""
+        ...
+
+    def probabilities(self, case: Any, state: Any) -> Float[np.ndarray, "n c"]:  # noqa: ANN401
+        """Return what is believed, shape (n, C)."""
+        ...
+
+    def summarise(self, case: Any, state: Any) -> tuple[Float32[np.ndarray, "n f"], Float32[np.ndarray, " n"]]:  # noqa: ANN401
+        """Return what the next question may depend on, shape (n, f), and what stopping errs, (n,), in the pool's unit.
+
+        The last columns are who was asked, what is expected of each, and one more.
+        """
+        ...
+
+    def loss(self, case: Any, state: Any, truth: Any) -> float:  # noqa: ANN401 - as the pool takes it
+        """Return what deciding now costs in the mean, in the pool's unit."""
+        ...
 
 
 @part("basis")
@@ -106,13 +183,13 @@ class Asking:
     bases: list[Basis]
     gains: list[Float32[np.ndarray, "b e p"]]
     free_start: bool
-    pool: Pool
+    pool: Pooled
 
     @classmethod
     def fit(
         cls,
-        pool: Pool,
-        case: Case,
+        pool: Pooled,
+        case: World,
         *,
         asked: Bool[np.ndarray, "n a"],
         fees: Float[np.ndarray, "n a"],
@@ -147,7 +224,7 @@ class Asking:
         gains: list[np.ndarray] = []
         after: Asking | None = None
         for level in range(depth - 1, -1, -1):
-            state = _drawn(pool, small, known, paid, prices, level, rng)
+            state = _drawn(pool, small, known, paid, prices / pool.unit, level, rng)
             if not len(state.rows):
                 # No row has so many answers: nobody is asked so often.
                 continue
@@ -174,8 +251,8 @@ class Asking:
 
     def changes(
         self,
-        case: Case,
-        state: State,
+        case: World,
+        state: Heard,
         fees: Float[np.ndarray, "n a"],
         fee_weight: float,
     ) -> tuple[Float[np.ndarray, "n e"], Float32[np.ndarray, " n"]]:
@@ -190,15 +267,15 @@ class Asking:
         low, high, share = self._between(fee_weight)
         inputs = self.bases[level].apply(summary)
         change = inputs @ ((1 - share) * self.gains[level][:, :, low] + share * self.gains[level][:, :, high])
-        change = change + fee_weight * fees
+        change = change + fee_weight / self.pool.unit * fees
         return np.where(case.closed(state), NEVER, change), stop
 
-    def believe(self, pool: Pool, case: Case, asked: Bool[np.ndarray, "n a"]) -> Float32[np.ndarray, "n c"]:
+    def believe(self, pool: Pooled, case: World, asked: Bool[np.ndarray, "n a"]) -> Float[np.ndarray, "n c"]:
         """Return what is believed after those were asked, shape (n, C).
 
         By the weights of `entities`, which know each other better; by everybody's `pool` where others answered too.
         """
-        others = asked & (case.codes >= 0)
+        others = asked & case.spoke
         others[:, self.entities] = False
         small = case.only(self.entities)
         believed = self.pool.probabilities(small, self.pool.hear_all(small, asked[:, self.entities]))
@@ -222,7 +299,7 @@ class Asking:
         gains = self.gains[level]
         inputs = self.bases[level].apply(summary)
         change = (inputs @ gains.reshape(len(gains), -1)).reshape(len(inputs), *gains.shape[1:])
-        change += (fees[:, :, None] * self.prices).astype(np.float32)
+        change += (fees[:, :, None] * (self.prices / self.pool.unit)).astype(np.float32)
         change[asked] = NEVER
         return change
 
@@ -242,8 +319,8 @@ class Asking:
         bases: list[Basis] = [state.read(f"basis-{level}") for level in levels]
         gains = {f"gains-{level}": f"{basis.width} e p" for level, basis in enumerate(bases)}
         entities, prices, *found = state.pick(entities="e", prices="p", **gains)
-        pool: Pool = state.need("pool")
-        check.same_shape(pool.members, "members", entities.shape, "one for each entity that is asked in turn")
+        pool: Pooled = state.need("pool")
+        check.same_shape(np.empty(pool.size), "members", entities.shape, "one for each entity that is asked in turn")
         return cls(entities.astype(np.intp), prices, bases, found, bool(state.plain["free_start"]), pool)
 
 
@@ -258,7 +335,7 @@ class Turns:
     """
 
     order: Int[np.ndarray, "n d"]
-    believed: Float32[np.ndarray, "n c"]
+    believed: Float[np.ndarray, "n c"]
     known: Bool[np.ndarray, " n"]
 
     @property
@@ -278,7 +355,7 @@ class Turns:
 
 def in_turn(
     asking: Asking,
-    case: Case,
+    case: World,
     *,
     fees: Float[np.ndarray, "n a"],
     fee_weight: float,
@@ -331,9 +408,9 @@ def _members(order: Int[np.ndarray, "n d"], size: int) -> Bool[np.ndarray, "n a"
 
 
 def worth_asking(
-    pool: Pool,
-    case: Case,
-    truth: Int[np.ndarray, " n"],
+    pool: Pooled,
+    case: World,
+    truth: Shaped[np.ndarray, " n"],
     *,
     asked: Bool[np.ndarray, "n a"],
     fees: Float[np.ndarray, " a"],
@@ -345,14 +422,14 @@ def worth_asking(
     its fee is worth, so that one who repeats another is left out. Where the log has no answer of a member its committee
     does without: who knows what others were not asked about is worth asking too.
     """
-    silent = (case.codes < 0).all(axis=0)
+    silent = ~case.spoke.any(axis=0)
     candidates = np.flatnonzero(~silent)
     if len(candidates) <= _SMALL_PANEL:
         return candidates
     rows, charged = np.arange(len(case)), fees * asked.mean(axis=0)
     lost: dict[tuple[int, ...], float] = {}
     chosen: set[int] = set()
-    for price in prices[::2]:
+    for price in prices[::2] / pool.unit:
         members: list[int] = []
         state, now = pool.nothing(case, rows), np.inf
         for _ in range(_GREEDY_DEPTH):
@@ -362,7 +439,7 @@ def worth_asking(
                     continue
                 key = tuple(sorted((*members, int(j))))
                 if key not in lost:
-                    lost[key] = _loss(pool, case, pool.hear(case, state, int(j)), truth)
+                    lost[key] = pool.loss(case, pool.hear(case, state, int(j)), truth)
                 cost = lost[key] + price * charged[j]
                 if best is None or cost < best[0]:
                     best = (cost, int(j))
@@ -374,29 +451,20 @@ def worth_asking(
     return np.array(sorted(chosen), dtype=np.intp)
 
 
-def _loss(pool: Pool, case: Case, state: State, truth: np.ndarray) -> float:
-    """Half the error, half the Brier score: it moves before the error does, and never for more of the same."""
-    believed = pool.probabilities(case, state)
-    said = sayable(case, state, believed).argmax(axis=1)
-    own = believed[np.arange(len(truth)), truth]
-    brier = 0.5 * (np.square(believed).sum(axis=1) - 2 * own + 1)
-    return float(0.5 * brier.mean() + 0.5 * (said != truth).mean())
-
-
 def _drawn(
-    pool: Pool,
-    case: Case,
+    pool: Pooled,
+    case: World,
     known: np.ndarray,
     fees: np.ndarray,
     prices: np.ndarray,
     level: int,
     rng: np.random.Generator,
-) -> State:
+) -> Any:  # noqa: ANN401 - a state of the pool
     """States after `level` questions, in orders that some price and some luck would give."""
     n, size = known.shape
     rows = np.tile(np.arange(n), _REPEATS if level else 1)
     price = prices[rng.integers(0, len(prices), len(rows))][:, None]
-    likes = case.expected[rows] * rng.uniform(0, 1.5, (len(rows), 1)) + price * fees[rows] * rng.choice(
+    likes = case.expected[rows] / pool.unit * rng.uniform(0, 1.5, (len(rows), 1)) + price * fees[rows] * rng.choice(
         [1, 1, 3], (len(rows), 1)
     )
     likes = np.where(known[rows], likes + 0.15 * rng.gumbel(size=(len(rows), size)), np.inf)

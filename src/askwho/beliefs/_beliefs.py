@@ -107,6 +107,15 @@ class Beliefs:
         whole = Evidence.fit(heard, right, silent=silent, named=named)
         return cls(classes, truths, share, whole, pool), case
 
+    @property
+    def silent(self) -> Bool[np.ndarray, " a"]:
+        """Whose answers are no evidence, shape (|A|,): those that the prior is made of."""
+        return self.evidence.silent
+
+    def taught(self, case: Case, truth: Int[np.ndarray, " n"], masks: list[Bool[np.ndarray, "n a"]]) -> Pool:
+        """Return the pool that these rows teach."""
+        return Pool.fit(case, truth, masks)
+
     def heard(
         self,
         answers: Answers,

@@ -78,6 +78,11 @@ class Case:
     def __len__(self) -> int:
         return len(self.codes)
 
+    @property
+    def spoke(self) -> Bool[np.ndarray, "n a"]:
+        """Who gave an answer that can be used, shape (n, |A|)."""
+        return self.codes >= 0
+
     def closed(self, state: State) -> Bool[np.ndarray, "n a"]:
         """Return who cannot be asked any more, shape (n, |A|): asked already, or not there."""
         return state.asked if self.there is None else state.asked | ~self.there[state.rows]
@@ -142,6 +147,16 @@ class Pool:
         found = _likeliest(np.concatenate(designs), np.concatenate(truths), start) if designs else start
         table = found[size:].reshape(_SOURCES, -1)
         return cls(found[:size], np.hstack([np.zeros((_SOURCES, 1)), table]))
+
+    @property
+    def size(self) -> int:
+        """How many entities it knows."""
+        return len(self.members)
+
+    @property
+    def unit(self) -> float:
+        """What an error of 1 is here: a wrong answer."""
+        return 1.0
 
     def only(self, entities: Int[np.ndarray, " b"]) -> "Pool":
         """Return the pool of some of the entities."""
@@ -222,6 +237,17 @@ class Pool:
             ]
         ).astype(np.float32)
         return summary, 1 - first
+
+    def loss(self, case: Case, state: State, truth: Int[np.ndarray, " n"]) -> float:
+        """Return half the error, half the Brier score: it moves before the error does, and never for more of the same.
+
+        The truth, shape (n,), as indices into the candidates.
+        """
+        believed = self.probabilities(case, state)
+        said = sayable(case, state, believed).argmax(axis=1)
+        own = believed[np.arange(len(truth)), truth]
+        brier = 0.5 * (np.square(believed).sum(axis=1) - 2 * own + 1)
+        return float(0.5 * brier.mean() + 0.5 * (said != truth).mean())
 
     def to_state(self) -> _parts.State:
         """Return the weights as arrays."""

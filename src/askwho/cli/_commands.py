@@ -72,6 +72,7 @@ def check(
     propensity: o.Propensity = None,
     fees: o.Fees = None,
     task: o.TaskName = "auto",
+    error: o.Error = "auto",
     null: o.Null = "not-asked",
     same: o.Same = "exact",
     json_: o.Json = False,
@@ -116,6 +117,7 @@ def fit(
     propensity: o.Propensity = None,
     fees: o.Fees = None,
     task: o.TaskName = "auto",
+    error: o.Error = "auto",
     null: o.Null = "not-asked",
     same: o.Same = "exact",
     base: o.Base = "auto",
@@ -157,7 +159,7 @@ def fit(
             progress=lambda line: err.print(line, markup=False),
         )
     save(policy, out_)
-    validated = policy.tried.told(policy.task)
+    validated = policy.tried.told(policy.unit)
     name, trials, committee_name = policy.judge.name, policy.facts.learners, policy.combiner.name
     report = {
         "rows": len(read),
@@ -200,7 +202,7 @@ def calibrate(
     fresh = _unseen(loaded, log)
     done = calibrate_policy(loaded, fresh)
     save(done, out_)
-    validated = done.tried.told(done.task)
+    validated = done.tried.told(done.unit)
     rows = done.tried.fees.shape[1]
     if json_:
         print_json({"rows": rows, "left_out": len(fresh) - rows, "validated": validated, "out": str(out_)})
@@ -353,6 +355,7 @@ def route(
     explore: Annotated[
         float, typer.Option(help="The share of queries that ask somebody else at random, such as 0.05; written down.")
     ] = 0.0,
+    coverage: o.Coverage = None,
     allow: o.Allow = None,
     seed: Annotated[int | None, typer.Option(help="The seed of exploring.")] = None,
     json_: o.Json = False,
@@ -365,12 +368,14 @@ def route(
     sequential = mode == "sequential"
     if sequential and target.k is not None:
         raise InvalidInputError("`--mode sequential` takes --fee-weight, or --budget and --max-error, got --k.")
+    if coverage is not None and not sequential:
+        raise InvalidInputError("`--coverage` must go with `--mode sequential` or `combine`: nothing is decided yet.")
     total: dict[str, float] = {"queries": 0}
 
     def routes() -> Iterator[dict[str, Any]]:
         for batch in read_batches(queries, name="queries", texts=loaded.texts):
             if sequential:
-                steps = loaded.next(batch, target=target, explore=explore, random_state=rng)
+                steps = loaded.next(batch, target=target, explore=explore, random_state=rng, coverage=coverage)
                 sums = {"to_ask": int(steps.k.sum()), "fee": float(steps.fee.sum())}
                 made = steps.next_columns(arrow=True)
             else:
@@ -439,6 +444,7 @@ def combine(
     by_position: Annotated[
         bool, typer.Option("--by-position", help="Answers have no ids: match them row by row with the routes.")
     ] = False,
+    coverage: o.Coverage = None,
     allow: o.Allow = None,
     json_: o.Json = False,
 ) -> None:
@@ -449,7 +455,7 @@ def combine(
 
     def decisions() -> Iterator[dict[str, Any]]:
         for routed, came in matched(loaded, routes, answers, by_position=by_position):
-            done = loaded.combine(routed, came, by_position=by_position)
+            done = loaded.combine(routed, came, by_position=by_position, coverage=coverage)
             made = done.outcome_columns(arrow=True)
             total["queries"] += len(done)
             total["decided"] += len(done) - made["prediction"].null_count

@@ -28,6 +28,10 @@ Propensity = Annotated[
 ]
 Fees = Annotated[str | None, typer.Option(help="name=0.05,... or a JSON file, or columns of fees such as 'fee_*'.")]
 TaskName = Annotated[str, typer.Option("--task", help="auto, classification or regression.")]
+Error = Annotated[
+    str,
+    typer.Option("--error", help="How answers are scored: auto, absolute, squared, smooth-l1, pinball:0.9, zero-one."),
+]
 Null = Annotated[str, typer.Option(help="What an empty answer means: not-asked, no-answer, or name=no-answer,...")]
 Same = Annotated[
     str, typer.Option(help="When two answers are the same: exact, casefold, numeric, or your own module:function.")
@@ -56,6 +60,9 @@ MaxGroup = Annotated[
     int | None, typer.Option(help="How many rows no group ever has: to promise anything where rows come in groups.")
 ]
 FeeWeight = Annotated[float | None, typer.Option(help="How much error one unit of money is worth.")]
+Coverage = Annotated[
+    float | None, typer.Option(help="Around each number an interval that holds the truth so often, such as 0.9.")
+]
 Seed = Annotated[int, typer.Option(help="The seed of everything.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -75,6 +82,7 @@ def columns_of(options: Mapping[str, Any]) -> Columns:
         propensity=options["propensity"],
         fees=parse_fees(options["fees"]),
         task=options["task"],
+        error=options["error"],
         nulls=parse_nulls(options["null"]),
         same=options["same"],
     )

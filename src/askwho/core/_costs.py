@@ -1,12 +1,14 @@
 """From answers to errors, and from errors to the costs that the paper's losses weigh."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from askwho import _validation as check
-from askwho._types import FloatTable
+from askwho._types import FloatTable, Task
+from askwho._unit import Unit
 from askwho.core._answers import Answers, Cell, Nulls, column, family, is_null, null_states
 from askwho.core._panel import Panel
 from askwho.core._selection import fees_table
@@ -37,14 +39,34 @@ def smooth_l1(answers: np.ndarray, truth: np.ndarray) -> np.ndarray:
     return np.where(gap < 1, 0.5 * gap * gap, gap - 0.5)
 
 
+@dataclass(frozen=True)
+class Pinball:
+    """The error of a quantile (Koenker and Bassett 1978): q for each unit too low, 1 − q for each too high.
+
+    Args:
+        quantile: q, between 0 and 1; an answer errs least in the mean where the truth is below it so often.
+    """
+
+    quantile: float
+
+    def __call__(self, answers: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        """Return the errors, in the shape of the answers."""
+        gap = truth - answers
+        return np.maximum(self.quantile * gap, (self.quantile - 1.0) * gap)
+
+
 ERRORS: Mapping[str, ErrorFunction] = {
     "zero-one": zero_one,
     "absolute": absolute,
     "squared": squared,
     "smooth-l1": smooth_l1,
 }
-"""The task errors by name."""
+"""The task errors by name; beside them there is `"pinball:0.9"`, of any quantile."""
 
+OWN = "own"
+"""What an error is called that is a function of the user's own: no file holds it."""
+# How the name of a pinball loss begins; its quantile follows.
+_PINBALL = "pinball:"
 # Errors that subtract: answers and truths must be numbers, which is said before NumPy fails on them.
 _OF_NUMBERS = (absolute, squared, smooth_l1)
 
@@ -53,8 +75,60 @@ def error_function(error: str | ErrorFunction) -> ErrorFunction:
     """Return the task error of that name, or the user's own function unchanged."""
     if callable(error):
         return error
-    check.one_of(error, "error", ERRORS)
+    if error == OWN:
+        raise InvalidInputError("`error` must have a name to score answers by, got a function that no file holds.")
+    if isinstance(error, str) and error.startswith(_PINBALL):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return Pinball(_quantile(error))
+    check.one_of(error, "error", [*ERRORS, f"{_PINBALL}0.9"])
     return ERRORS[error]
+
+
+def quantile_of(error: ErrorFunction) -> float | None:
+    """Return which quantile of the truth errs least; None where it is no quantile."""
+    if isinstance(error, Pinball):
+        return error.quantile
+    return 0.5 if error is absolute else None
+
+
+# What a mean of each error is called, by the error's name; a pinball loss says its quantile itself.
+_NAMES = {
+    "zero-one": "error",
+    "absolute": "mean absolute error",
+    "squared": "RMSE",
+    "smooth-l1": "mean smooth L1 error",
+}
+
+
+def unit_of(error: str | ErrorFunction, task: Task) -> Unit:
+    """Return how an error is shown, or the one that a task has where it is left to us."""
+    if error == "auto":
+        error = "zero-one" if task == "classification" else "squared"
+    if not isinstance(error, str) or error == OWN:
+        return Unit(share=task == "classification")
+    function = error_function(error)
+    if isinstance(function, Pinball):
+        return Unit(f"pinball loss at {function.quantile:g}", share=False)
+    return Unit(_NAMES[error], root=error == "squared", share=function is zero_one)
+
+
+def check_error(error: object) -> None:
+    """Raise unless an error is left to us, has a name, or is a function of the user's own."""
+    if callable(error) or error == "auto":
+        return
+    if isinstance(error, str) and error.startswith(_PINBALL):
+        _quantile(error)
+        return
+    check.one_of(error, "error", ["auto", *ERRORS, f"{_PINBALL}0.9"])
+
+
+def _quantile(error: str) -> float:
+    try:
+        quantile = float(error.removeprefix(_PINBALL))
+    except ValueError:
+        quantile = float("nan")
+    if not 0.0 < quantile < 1.0:
+        raise InvalidInputError(f"`error` must name a quantile between 0 and 1, such as 'pinball:0.9', got {error!r}.")
+    return quantile
 
 
 def task_errors(
@@ -99,7 +173,7 @@ def recorded_errors(answers: Answers, truth: np.ndarray, error: str | ErrorFunct
 def elementwise_error(answers: np.ndarray, truth: np.ndarray, error: str | ErrorFunction) -> np.ndarray:
     """Return the errors of answers, in their shape, checked to be finite numbers of at least 0."""
     function = error_function(error)
-    if function in _OF_NUMBERS:
+    if function in _OF_NUMBERS or isinstance(function, Pinball):
         answers, truth = check.numeric(answers, "answers"), check.numeric(truth, "truth")
     with np.errstate(over="ignore", invalid="ignore"):
         errors = check.numeric(function(answers, truth), "error")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from askwho._unit import Unit
 from askwho.data._columns import Columns, Resolved, check_cells, resolve
 from askwho.data._drift import OverTime
 from askwho.data._holes import Together
@@ -97,12 +98,12 @@ def _logs(source: str | Path | Table, columns: Columns, usual: dict[str, float])
 def _entities(logs: Iterator[Log], together: Together, moving: OverTime) -> list[dict[str, Any]]:
     """Everybody's fee, share of the queries that can be scored, and error; who was asked when and with whom beside."""
     names: list[str] = []
-    rows, audited, regression = 0, 0, False
+    rows, audited, unit = 0, 0, Unit()
     asked, losses, fees = np.zeros(0), np.zeros(0), np.zeros(0)
     constant: list[float] | None = None
     for log in logs:
         if not names:
-            names, regression = list(log.panel.names), log.task == "regression"
+            names, unit = list(log.panel.names), log.unit
             asked, losses, fees = (np.zeros(len(names)) for _ in range(3))
             constant = log.panel.fees.tolist()
         rows, audited = rows + len(log), audited + int(log.audited.sum())
@@ -113,7 +114,7 @@ def _entities(logs: Iterator[Log], together: Together, moving: OverTime) -> list
         moving.add(log)
         # A constant fee is itself: its mean over many rows would be off in the last digits.
         constant = constant if log.panel.fees.tolist() == constant else None
-    means = np.sqrt(losses / asked) if regression else losses / asked
+    means = unit.all_shown(losses / asked)
     each = constant if constant is not None else (fees / rows).tolist()
     return [
         {"name": name, "fee": float(fee), "asked": float(count) / audited, "error": float(mean)}

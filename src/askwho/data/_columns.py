@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from askwho import _validation as check
-from askwho.core import ERRORS, Nulls, family, is_null
+from askwho.core import OWN, Nulls, check_error, family, is_null
 from askwho.data._same import EXACT, check_same
 from askwho.exceptions import InvalidInputError
 
@@ -41,7 +41,8 @@ class Columns:
             were, and, where the truth is empty in other rows, that it was looked up.
         fees: from entity to fee, or a pattern of columns with each query's fee.
         task: what the truth is; told from its type, unless said.
-        error: how an answer is scored, a name in `ERRORS`; `"auto"` is zero-one, or squared for numbers.
+        error: how an answer is scored, a name in `ERRORS` or `"pinball:0.9"`; `"auto"` is zero-one, or squared
+            for numbers.
         nulls: what an empty answer means, for all entities or by name.
         same: when two answers are the same: `"exact"`, `"casefold"`, `"numeric"`, or `module:function` of your own,
             from an answer to its key; see `SAME`.
@@ -65,7 +66,8 @@ class Columns:
 
     def __post_init__(self) -> None:
         check.one_of(self.task, "task", get_args(TaskName))
-        check.one_of(self.error, "error", ["auto", *ERRORS])
+        if self.error != OWN:
+            check_error(self.error)
         if self.grades is not None and self.error != "auto":
             raise InvalidInputError(f"`error` must be 'auto' with `grades`, got {self.error!r}: they are the score.")
         check_same(self.same)

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy import special
 
+from askwho._unit import Unit
 from askwho.data._kinds import as_numbers, as_ranks, kinds
 from askwho.data._log import Log
 from askwho.data._problem import Problem, listed, shown
@@ -53,7 +54,7 @@ class OverTime:
         self._column: str | None = None
         self._known: list[str] = []
         self._names: list[str] = []
-        self._regression = False
+        self._unit = Unit()
         self._rows = 0
         self._ends = (np.inf, -np.inf)
 
@@ -66,7 +67,7 @@ class OverTime:
         if self._sample is None:
             self._column, self._names = columns.time, list(log.panel.names)
             self._known = [name for name in log.known if name not in (columns.text, columns.time)]
-            self._regression = log.task == "regression"
+            self._unit = log.unit
             named = [*(f"known {name}" for name in self._known), *(f"error {name}" for name in self._names)]
             self._sample = Sample(["time", "group", *named])
         table = {"time": time, "group": log.groups} | {f"known {name}": log.known[name] for name in self._known}
@@ -127,7 +128,7 @@ class OverTime:
         if abs(trend) < _LEAST_TREND or luck >= chance:
             return None
         means = [float(errors[half].mean()) for half in halves]
-        before, after = (f"{np.sqrt(mean):.3g}" if self._regression else f"{mean:.3f}" for mean in means)
+        before, after = (f"{mean:.3f}" if self._unit.share else f"{self._unit.shown(mean):.3g}" for mean in means)
         return Moved(name, abs(trend), before, after)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from askwho import _validation as check
 from askwho._types import FloatTable, Task
+from askwho._unit import Unit
 from askwho.core import (
     Answers,
     Entity,
@@ -19,6 +20,7 @@ from askwho.core import (
     family,
     task_errors,
     truth_column,
+    unit_of,
 )
 from askwho.data._charged import Charged
 from askwho.data._columns import Columns, check_cells, resolve
@@ -69,6 +71,11 @@ class Log:
     def scored_by(self) -> str | ErrorFunction:
         """How an answer is scored: what `"auto"` means is said."""
         return scored_by(self.error, self.task)
+
+    @property
+    def unit(self) -> Unit:
+        """How errors are shown."""
+        return unit_of(self.error, self.task)
 
     @property
     def fees(self) -> FloatTable:

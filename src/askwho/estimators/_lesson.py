@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from askwho import _validation as check
-from askwho.core import Answers, Cell, Entity, Panel, folds, task_errors
+from askwho.core import OWN, Answers, Cell, Entity, Panel, folds, task_errors
 from askwho.data import Charged, Columns, Log, Sampling
 from askwho.estimators._experts import Queries, Source, ask, consult, default_experts, named_experts
 from askwho.estimators._fees import expert_fees
@@ -132,7 +132,12 @@ def lesson(
     told = told_of(info, panel, n)
     log = Log(
         columns=Columns(
-            truth="y", answers="answer_*", features=KNOWN, info=None if told is None else "info_*", task=truths.task
+            truth="y",
+            answers="answer_*",
+            features=KNOWN,
+            info=None if told is None else "info_*",
+            task=truths.task,
+            error=error if isinstance(error, str) else OWN,
         ),
         panel=panel,
         task=truths.task,

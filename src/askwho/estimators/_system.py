@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askwho import _validation as check
-from askwho.core import ERRORS, Answers, Cell, Panel, in_order
+from askwho.core import Answers, Cell, Panel, check_error, in_order
 from askwho.estimators._experts import Queries
 from askwho.estimators._lesson import KNOWN, Live, expert_folds, group_column, lesson, told_of
 from askwho.estimators._targets import Truths
@@ -250,8 +250,7 @@ class DeferralSystem(BaseEstimator, ABC):
         check_learner(self.learner)
         checked_cardinality(self.cardinality)
         check_rule(self.committee, truths.task)
-        if not callable(self.error):
-            check.one_of(self.error, "error", ["auto", *ERRORS])
+        check_error(self.error)
         return check.finite_number(self.fee_weight, "fee_weight", minimum=0.0)
 
 

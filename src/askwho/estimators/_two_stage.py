@@ -10,9 +10,11 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from askwho.estimators._classifier import Classifier
+from askwho.estimators._lesson import told_of
 from askwho.estimators._system import DeferralSystem
 from askwho.estimators._targets import Numbers, Truths
 from askwho.exceptions import InvalidInputError
+from askwho.policy import Target
 
 
 class TwoStage(DeferralSystem, ABC):
@@ -70,8 +72,8 @@ class TwoStageClassifier(Classifier, TwoStage):
         cv: how many folds, fewer where there are fewer than four rows for each.
         fee_weight: λ, how much error one unit of money is worth, where `predict` and `decide` get no target. It is
             baked into `learner` and `cardinality` where the name of a surrogate is given; objects have their own.
-        error: what ranks the experts: `"auto"` (zero-one), a name in `ERRORS`, or a function of answers and truths.
-            How many to ask always minds the zero-one error.
+        error: how answers and verdicts are scored: `"auto"` (zero-one), a name in `ERRORS`, or a function of answers
+            and truths.
         random_state: the seed of everything, also of experts that have none.
 
     Attributes:
@@ -103,9 +105,9 @@ class TwoStageRegressor(RegressorMixin, TwoStage):
         committee: how to combine answers, as in `askwho.fit`.
         cardinality: how many to ask, as in `askwho.fit`.
         cv: how many folds, fewer where there are fewer than four rows for each.
-        fee_weight: λ, how much squared error one unit of money is worth, as in `TwoStageClassifier`.
-        error: what ranks the experts: `"auto"` (squared), a name in `ERRORS`, or a function of answers and truths.
-            How many to ask always minds the squared error.
+        fee_weight: λ, how much of `error` one unit of money is worth, as in `TwoStageClassifier`.
+        error: how answers and verdicts are scored: `"auto"` (squared), a name in `ERRORS`, `"pinball:0.9"`, or a
+            function of answers and truths.
         random_state: the seed of everything, also of experts that have none.
 
     Attributes:
@@ -127,6 +129,32 @@ class TwoStageRegressor(RegressorMixin, TwoStage):
             info: shape (n, J), as in `predict`.
         """
         return float(r2_score(y, self.predict(X, answers=answers, info=info), sample_weight=sample_weight))
+
+    def predict_interval(
+        self,
+        X: Any,
+        *,
+        coverage: float = 0.9,
+        answers: Any = None,
+        info: Any = None,
+        target: Target | None = None,
+        **options: Any,
+    ) -> np.ndarray:
+        """Return an interval around each prediction, shape (n, 2); NaN where a committee has no usable answer.
+
+        Args:
+            X: shape (n, d).
+            coverage: how often the truth is to be within, between 0 and 1.
+            answers: shape (n, J), as in `predict`.
+            info: shape (n, J), as in `predict`.
+            target: as in `predict`.
+            options: as in `decide`.
+        """
+        _, done, said = self._predict(X, answers, info, target, "at-once", options)
+        told = told_of(info, self.panel_, len(done))
+        outcome = self.policy_.combine(done, said, info=told, coverage=coverage).outcome
+        assert outcome is not None and outcome.low is not None and outcome.high is not None  # noqa: S101, PT018 - asked for
+        return np.column_stack([outcome.low, outcome.high])
 
     def _truths(self, y: np.ndarray) -> Truths:
         return Numbers(np.asarray(y, dtype=np.float64).mean())

@@ -51,8 +51,8 @@ def evaluate(
         progress: called with the number of rows judged so far.
 
     Returns:
-        `task`, `n`, `left_out` (rows that were not later), `entities`, `baselines`, `fixed_k`, `adaptive`,
-        `sequential`, `headline`, `effective_rows`. `error` is what a deployed committee gets (RMSE for regression),
+        `task`, `unit`, `n`, `left_out` (rows that were not later), `entities`, `baselines`, `fixed_k`, `adaptive`,
+        `sequential`, `headline`, `effective_rows`. `error` is what a deployed committee gets (in `unit`),
         None where fewer than 30 effective rows stand behind it; what needs the truth is named `needs_truth_*`.
     """
     check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
@@ -65,7 +65,7 @@ def evaluate(
         if not len(rows):
             continue
         batch = whole if len(rows) == len(whole) else whole.rows(rows)
-        resamples = Resamples.of(batch.groups, batch.task, draws=draws, random_state=random_state)
+        resamples = Resamples.of(batch.groups, policy.unit, draws=draws, random_state=random_state)
         # Scores that are too few are refused as the first rows that lack them are judged.
         given = None if ranks is None else ranks[start:read].take(rows[rows + start < len(ranks)], axis=0)
         held = Replay.of(policy, batch, scores=given)
@@ -98,7 +98,8 @@ def _figures(policy: Policy, found: dict[str, list[Tally]], n: int, left_out: in
     singles = found["single"]
     policies = [*found["fixed_k"], *found["adaptive"], *found["sequential"]]
     return {
-        "task": singles[0].task,
+        "task": policy.task,
+        "unit": policy.unit.to_json(),
         "n": n,
         "left_out": left_out,
         "entities": [{"name": name, "fee": float(fees[j]), **_error_of(singles[j])} for j, name in enumerate(names)],

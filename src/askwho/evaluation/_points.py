@@ -8,7 +8,7 @@ from jaxtyping import Float, Int, Shaped, UInt64
 from scipy.special import betaincinv, stdtrit
 
 from askwho._splitmix import mixed, step, uniform
-from askwho._types import Task
+from askwho._unit import Unit
 from askwho.data import fingerprints
 from askwho.metrics import Frontier
 from askwho.policy import FEWEST_EFFECTIVE
@@ -48,7 +48,7 @@ class Tally:
     what came beyond it, over the rows that can be scored. Where everybody was asked it is the plain mean.
 
     Args:
-        task: regression takes the root of mean squared errors.
+        unit: how errors are shown.
         rows: shape (draws + 1,), how many rows there are in the sample and in each resample.
         scored: shape (draws + 1,), what those weigh that can be scored.
         expected: shape (draws + 1,), sum of expected errors over all rows.
@@ -61,7 +61,7 @@ class Tally:
         means: sum and count of what else is told of it, by name.
     """
 
-    task: Task
+    unit: Unit
     rows: Float[np.ndarray, " b"]
     scored: Float[np.ndarray, " b"]
     expected: Float[np.ndarray, " b"]
@@ -75,7 +75,7 @@ class Tally:
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(
-            self.task,
+            self.unit,
             self.rows + other.rows,
             self.scored + other.scored,
             self.expected + other.expected,
@@ -110,8 +110,8 @@ class Tally:
         return np.maximum(ratio(self.fees, self.rows) + beyond, 0.0)
 
     def shown(self, loss: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
-        """Return a mean loss as it is shown, of the same shape: its root for regression."""
-        return _shown(loss, self.task)
+        """Return a mean loss as it is shown, of the same shape."""
+        return self.unit.all_shown(loss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,17 +120,17 @@ class Resamples:
 
     Args:
         weights: shape (draws + 1, n); the first row is the sample itself.
-        task: regression takes the root of mean squared errors.
+        unit: how errors are shown.
         group: shape (n,), the number of each row's group.
     """
 
     weights: Float[np.ndarray, "b n"]
-    task: Task
+    unit: Unit
     group: Int[np.ndarray, " n"]
 
     @classmethod
     def of(
-        cls, groups: Shaped[np.ndarray, " n"], task: Task, *, draws: int = 200, random_state: int = 0
+        cls, groups: Shaped[np.ndarray, " n"], unit: Unit, *, draws: int = 200, random_state: int = 0
     ) -> "Resamples":
         """Return the sample and `draws` resamples of its groups: the Poisson bootstrap (Chamandy et al. 2012).
 
@@ -142,7 +142,7 @@ class Resamples:
         for draw in range(1, draws + 1):
             drawn = uniform(mixed(step(key, draw)))
             weights[draw] = len(_OFTEN) - np.searchsorted(_OFTEN[::-1], drawn, side="right")
-        return cls(weights, task, np.unique(_keys(groups), return_inverse=True)[1].reshape(-1))
+        return cls(weights, unit, np.unique(_keys(groups), return_inverse=True)[1].reshape(-1))
 
     def tally(self, points: Sequence[Point]) -> list[Tally]:
         """Return the sums of each setting."""
@@ -169,7 +169,7 @@ class Resamples:
             ).T
             found.append(
                 Tally(
-                    self.task,
+                    self.unit,
                     rows,
                     scored,
                     hoped,
@@ -185,8 +185,8 @@ class Resamples:
         return found
 
     def shown(self, loss: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
-        """Return a mean loss as it is shown, of the same shape: its root for regression."""
-        return _shown(loss, self.task)
+        """Return a mean loss as it is shown, of the same shape."""
+        return self.unit.all_shown(loss)
 
 
 def _sums(values: np.ndarray, share: np.ndarray) -> tuple[float, float]:
@@ -204,7 +204,7 @@ def table_of(points: Sequence[Point]) -> tuple[np.ndarray, np.ndarray]:
 def hulls(tallies: Sequence[Tally]) -> list[Frontier]:
     """Return the frontier of mean losses of the sample, then that of each resample.
 
-    Mixing two settings mixes their losses: for regression the hull is one of squared errors, and roots come after.
+    Mixing two settings mixes their losses: of numbers the hull is one of squared errors, and roots come after.
     """
     losses, fees = np.column_stack([t.loss for t in tallies]), np.column_stack([t.fee for t in tallies])
     # Of a handful of groups a resample may hold none: the sample stands in for it.
@@ -230,7 +230,7 @@ def error_interval(tally: Tally) -> list[float]:
     """
     loss, effective = tally.loss, tally.effective
     share, variance = float(loss[0]), float(np.nanvar(loss[1:]))
-    if tally.task == "regression" or not 0.0 <= share <= 1.0 or effective <= 1.0:
+    if not tally.unit.share or not 0.0 <= share <= 1.0 or effective <= 1.0:
         return interval(tally.shown(loss)[1:])
     n = min(share * (1.0 - share) / variance, float(tally.rows[0])) if variance > 0 else effective
     if tally.chance > 0:
@@ -242,10 +242,6 @@ def error_interval(tally: Tally) -> list[float]:
     low = float(betaincinv(wrong, n - wrong + 1.0, 0.025)) if wrong > 0 else 0.0
     high = float(betaincinv(wrong + 1.0, n - wrong, 0.975)) if wrong < n else 1.0
     return [low, high]
-
-
-def _shown(loss: np.ndarray, task: Task) -> np.ndarray:
-    return np.sqrt(loss) if task == "regression" else loss
 
 
 def ratio(above: Float[np.ndarray, "..."], below: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:

@@ -1,9 +1,11 @@
 """Asking in turn, learned from held-out rows."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Int
 
-from askwho.beliefs import Asking, Pool, random_masks, worth_asking
+from askwho.beliefs import Asking, Beliefs, Case, Pooled, random_masks, worth_asking
 from askwho.core import each_fold
 from askwho.policy import InTurn, Outcomes
 from askwho.replay import Replay, like_at_once, price_grid
@@ -37,23 +39,26 @@ def learn_turns(
     panel = replay.log.panel
     prices = price_grid(panel.fees, case.expected, _PRICES)
     asked = replay.asked
-    right = beliefs.right(answers, case.codes, truth)
+    right = truth
+    if isinstance(beliefs, Beliefs) and isinstance(case, Case):
+        right = beliefs.right(answers, case.codes, truth)
     entities = worth_asking(beliefs.pool, case, right, asked=asked, fees=panel.fees, prices=prices)
     # A base answers whether it is worth asking or not, and is heard with the others.
-    base = np.flatnonzero(panel.is_kind("base") & ~beliefs.evidence.silent & (case.codes >= 0).any(axis=0))
+    base = np.flatnonzero(panel.is_kind("base") & ~beliefs.silent & case.spoke.any(axis=0))
     entities = np.union1d(entities, base)
-    everybody = len(entities) == np.any(case.codes >= 0, axis=0).sum()
+    everybody = len(entities) == np.any(case.spoke, axis=0).sum()
 
     # Committees that hardly a row has are not asked for: what they would get could never be seen.
     answered = np.sort(real.asked[:, entities].sum(axis=1))[::-1]
     most = max(1, int(answered[min(FEWEST_WHOLE, len(answered)) - 1])) if len(entities) else 0
 
-    def pool(rows: np.ndarray) -> Pool:
+    def pool(rows: np.ndarray) -> Pooled:
         # Weights learned from a whole large panel are about its weak members, and too sure of the good ones together.
         if everybody:
             return beliefs.pool.only(entities)
         masks = random_masks(asked[rows][:, entities], random_state=random_state)
-        return Pool.fit(case.rows(rows).only(entities), right[rows], masks)
+        some: Any = case.rows(rows).only(entities)
+        return beliefs.taught(some, right[rows], masks)
 
     def rule(rows: np.ndarray) -> Asking:
         return Asking.fit(
@@ -63,7 +68,7 @@ def learn_turns(
             fees=replay.seen.fees[rows],
             prices=prices,
             entities=entities,
-            free_start=bool(beliefs.evidence.silent.any()),
+            free_start=bool(beliefs.silent.any()),
             most=most,
             random_state=random_state,
         )

@@ -7,6 +7,7 @@ from jaxtyping import Int
 
 from askwho.data import Log
 from askwho.exceptions import InvalidInputError
+from askwho.fitting._intervals import with_intervals
 from askwho.policy import Fixed, InTurn, Outcomes, Policy
 from askwho.replay import Replay, alike, later, none_later
 
@@ -34,9 +35,11 @@ def calibrate(policy: Policy, log: Log) -> Policy:
     tried, turns = done(policy, log, policy)
     if policy.facts.until is not None:
         policy = until(policy, log)
-    if policy.turns is None or turns is None:
-        return replace(policy, tried=tried)
-    return replace(policy, tried=tried, turns=InTurn(policy.turns.asking, turns))
+    in_turn = None if policy.turns is None or turns is None else InTurn(policy.turns.asking, turns)
+    combiner = with_intervals(Replay.of(policy, log), policy.combiner, tried, policy.cardinality.width, in_turn)
+    if in_turn is None:
+        return replace(policy, tried=tried, combiner=combiner)
+    return replace(policy, tried=tried, combiner=combiner, turns=in_turn)
 
 
 def until(policy: Policy, log: Log) -> Policy:

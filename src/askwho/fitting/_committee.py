@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Int
 
-from askwho.beliefs import Beliefs
+from askwho.beliefs import Beliefs, Numbers
 from askwho.exceptions import InvalidInputError
-from askwho.policy import FEWEST_ROWS, POSTERIOR, SHARES, Combine, overlaps
+from askwho.policy import FEWEST_ROWS, POSTERIOR, SHARES, SPREAD, Combine, overlaps
 from askwho.replay import Replay
 
 COMMITTEES = {
@@ -15,6 +15,8 @@ COMMITTEES = {
     "regression": ("mean", "median", "inverse-error-mean"),
 }
 """The committees that are compared, beside the posterior."""
+NOT_SQUARED = ("weighted-median", SPREAD)
+"""Those that are compared beside them where numbers are scored otherwise than by squares: no mean errs least then."""
 # The paper's own, weighed by the softmax of scores, which only a policy trained by its surrogate has.
 _OF_SCORES = {"classification": "weighted-vote", "regression": "weighted-mean"}
 # A ranking that minds overlap takes longer than the plain one: it must take a hundredth of the area away.
@@ -29,6 +31,10 @@ def learn_beliefs(
     # Labels say the same of every query: their answers are no evidence.
     labels = bool(log.panel.is_kind("label", "reject").any())
     few = len(log) < FEWEST_ROWS
+    if log.task == "regression":
+        return (
+            _learn_numbers(replay, committee, random_state) if not (labels or few) else _no_numbers(replay, committee)
+        )
     usable = log.answers is not None and log.truth is not None and log.task == "classification"
     if not usable or labels or few or log.truth is None or log.answers is None or len(np.unique(log.truth)) < 2:
         if committee == POSTERIOR:
@@ -57,6 +63,31 @@ def learn_beliefs(
     )
 
 
+def _no_numbers(replay: Replay, committee: str | Combine, _: int = 0) -> Replay:
+    """The rows as they are, or why there cannot be the committee that was asked for."""
+    if committee == SPREAD:
+        raise InvalidInputError(
+            f"`committee` {SPREAD!r} must learn from answers that are numbers, of {FEWEST_ROWS} rows or more, scored "
+            "by an error that has a name and is one of numbers: use 'auto' or another."
+        )
+    return replay
+
+
+def _learn_numbers(replay: Replay, committee: str | Combine, random_state: int) -> Replay:
+    """The rows with what is believed about numbers; whoever names another committee cannot ask in turn."""
+    log, error = replay.log, replay.log.scored_by
+    if log.answers is None or log.truth is None or not isinstance(error, str) or log.unit.share:
+        return _no_numbers(replay, committee)
+    numbers, case = Numbers.fit(
+        log.answers, log.truth, expected=replay.seen.expected, error=error, random_state=random_state
+    )
+    return replace(
+        replay,
+        combiner=replace(replay.combiner, beliefs=numbers),
+        case=replace(case, there=replay.seen.judged.covered),
+    )
+
+
 def choose_committee(replay: Replay, *, committee: str | Combine, width: int) -> tuple[Replay, dict[str, float]]:
     """Return the rows with the rule that has the least area, and the area of each that was tried.
 
@@ -70,7 +101,10 @@ def choose_committee(replay: Replay, *, committee: str | Combine, width: int) ->
         chosen = replace(replay, combiner=replace(replay.combiner, rule=committee))
         return chosen, {str(chosen.combiner.name): chosen.area(width)}
     names = COMMITTEES[log.task] + (() if replay.seen.judged.scores is None else (_OF_SCORES[log.task],))
-    names += () if replay.case is None else (POSTERIOR,)
+    if log.task == "classification":
+        names += () if replay.case is None else (POSTERIOR,)
+    elif not log.unit.root:
+        names += NOT_SQUARED if replay.case is not None else NOT_SQUARED[:1]
     if committee != "auto":
         names = (committee,)
     trials = {name: replay.area(width, name) for name in names}

@@ -17,11 +17,13 @@ from askwho.fitting._calibrate import promised, until
 from askwho.fitting._cardinality import learn_cardinality
 from askwho.fitting._committee import choose_committee, choose_overlap, learn_beliefs
 from askwho.fitting._in_time import judged_by_the_future, later_folds
+from askwho.fitting._intervals import with_intervals
 from askwho.fitting._judge import learn_judge
 from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
 from askwho.learners import Trial, check_learner, own_base
 from askwho.policy import (
     POSTERIOR,
+    SPREAD,
     Combine,
     Combiner,
     Facts,
@@ -126,7 +128,7 @@ class _Settings:
             # Its networks are of single prices: those that were taken.
             cardinality = replace(cardinality, fee_weights=tuple(policy.tried.prices.tolist()))
         # The posterior, and asking in turn, need more rows than the earliest past may have.
-        rule = None if policy.turns is not None or policy.combiner.rule == POSTERIOR else policy.combiner.rule
+        rule = None if policy.turns is not None or policy.combiner.rule in (POSTERIOR, SPREAD) else policy.combiner.rule
         return replace(self, learner=learner, cardinality=cardinality, committee=rule or "auto")
 
 
@@ -186,7 +188,7 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
         replay, real, fold, settings=given.cardinality, width=width, random_state=seed, others=others
     )
     turns = None
-    if replay.case is not None:
+    if replay.case is not None and committee in ("auto", POSTERIOR, SPREAD):
         turns = learn_turns(replay, real, fold, random_state=seed, like=tried, others=others)
     if given.cardinality is None and not judge.priced and others is None:
         # The paper's own policies stay as they are: whoever tells queries apart otherwise must beat who does not.
@@ -202,7 +204,7 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
         base=None if trial is None else at_work(trial.base),
         judge=judge,
         cardinality=how_many,
-        combiner=_spelling(replay.combiner, log, trial),
+        combiner=_spelling(with_intervals(real, replay.combiner, tried, width, turns), log, trial),
         tried=tried,
         turns=turns,
         past=Past.of(X, whole.errors, random_state=seed),
@@ -321,7 +323,7 @@ def _base(
     if not wanted or named or log.truth is None or log.answers is None:
         return None
     texts = None if encoder.text is None else encoder.texts(log.known)
-    trial = own_base(X, texts, log.truth, fold, task=log.task, random_state=seed)
+    trial = own_base(X, texts, log.truth, fold, task=log.task, error=log.scored_by, random_state=seed)
     say("base: none is worth having" if trial is None else f"base: {trial.base.name}")
     return trial
 

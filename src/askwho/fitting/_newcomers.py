@@ -12,7 +12,7 @@ from askwho.core import Answers, Cell, Entity, Panel, is_null
 from askwho.data import Log, Table, column_of, log_of, read_table, with_entity
 from askwho.exceptions import InvalidInputError
 from askwho.fitting._skill import Skill
-from askwho.policy import Beliefs, Newcomers, Policy, Seats, Seen, most_alike, unpromised
+from askwho.policy import Beliefs, Newcomers, Numbers, Policy, Seats, Seen, most_alike, unpromised
 
 # Folds in which an answer is foretold without itself, by hand: so many that hardly less is known in each.
 _FOLDS = 10
@@ -71,6 +71,9 @@ def with_expert(
     beliefs = grown.combiner.beliefs
     if beliefs is None or his.answers is None or his.truth is None:
         return grown
+    if isinstance(beliefs, Numbers):
+        # Intervals were of committees with what was expected of him before.
+        return replace(grown, combiner=replace(grown.combiner, beliefs=Numbers(beliefs.pool)))
     taught = _believed(beliefs, grown, j, his, _seen_otherwise(grown, seen, j, held), stranger=not known)
     return replace(grown, combiner=replace(grown.combiner, beliefs=taught))
 

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Int, Shaped
 
 from askwho._types import Task
-from askwho.core import each_fold
+from askwho.core import ErrorFunction, each_fold, zero_one
 
 
 class Crossed:
@@ -20,6 +20,7 @@ class Crossed:
         truth: shape (n,).
         fold: shape (n,), from `folds`.
         task: what the truth is.
+        error: what each answer errs.
     """
 
     def __init__(
@@ -31,9 +32,10 @@ class Crossed:
         fold: Int[np.ndarray, " n"],
         *,
         task: Task = "classification",
+        error: ErrorFunction = zero_one,
     ) -> None:
         self.name, self.fit, self.inputs, self.truth = name, fit, inputs, truth
-        self.task: Task = task
+        self.error: ErrorFunction = error
         self.classes = np.unique(truth)
         self.answers = np.empty_like(truth)
         self.shares = None if task == "regression" else np.zeros((len(truth), len(self.classes)))
@@ -52,10 +54,20 @@ class Crossed:
             self._answer(seen, held)
         return self
 
+    def moved(self, quantile: float) -> float:
+        """Move every answer by a quantile of what the others are off, fold by fold; return that of them all."""
+        left = self.truth - self.answers
+        shifts = np.empty(len(left))
+        for held in self._done:
+            others = np.delete(left, held)
+            shifts[held] = np.quantile(others if len(others) else left, quantile)
+        self.answers = self.answers + shifts
+        return float(np.quantile(left, quantile))
+
     @property
     def losses(self) -> np.ndarray:
         """The error of each row, shape (n,); of rows not answered yet it means nothing."""
-        return losses_of(self.answers, self.truth, self.task)
+        return self.error(self.answers, self.truth)
 
     def _answer(self, seen: np.ndarray, held: np.ndarray) -> None:
         model = self.fit(self.inputs[seen], self.truth[seen])
@@ -64,8 +76,3 @@ class Crossed:
             shares = model.predict_proba(self.inputs[held])
             self.shares[np.ix_(held, np.searchsorted(self.classes, model.classes_))] = shares
         self._done.append(held)
-
-
-def losses_of(answers: np.ndarray, truth: np.ndarray, task: Task) -> np.ndarray:
-    """Return the error of each answer, shape (n,): wrong or not, or squared."""
-    return (answers != truth).astype(float) if task == "classification" else np.square(answers - truth)

@@ -11,9 +11,9 @@ from jaxtyping import Float, Int, Shaped
 from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Task
-from askwho.core import each_fold
+from askwho.core import ErrorFunction, each_fold, error_function, quantile_of
 from askwho.learners._base_models import base_model_state
-from askwho.learners._crossed import Crossed, losses_of
+from askwho.learners._crossed import Crossed
 from askwho.learners._grow import grow
 from askwho.learners._text_base import text_base
 from askwho.learners._words import words_of
@@ -32,6 +32,10 @@ _NAMES: dict[Task, tuple[str, ...]] = {
     "regression": ("ridge", "forest-regressor"),
 }
 """The bases that take features: a smooth one and one of trees."""
+_QUANTILE = "forest-quantile"
+"""The one beside them where the best answer is a quantile: trees whose leaves answer with theirs."""
+# Rows of such a leaf: the quantile of a handful is their largest.
+_QUANTILE_LEAF = 10
 _READS: dict[str, Reads] = {"words": "words", "words-and-characters": "characters"}
 """What the others take."""
 
@@ -42,15 +46,17 @@ class OwnBase:
     """A fitted base predictor.
 
     Args:
-        name: `"logistic"`, `"forest-classifier"`, `"words"`, `"words-and-characters"`, `"ridge"` or
-            `"forest-regressor"`.
+        name: `"logistic"`, `"forest-classifier"`, `"words"`, `"words-and-characters"`, `"ridge"`,
+            `"forest-regressor"` or `"forest-quantile"`.
         model: with `predict`, and for classes `predict_proba`.
         reads: what the model takes: of a text its words, or its characters too.
+        shift: what is added to a number, so that the truth is below it as often as its error wants.
     """
 
     name: str
     model: Any
     reads: Reads
+    shift: float = 0.0
 
     @property
     def classes(self) -> Shaped[np.ndarray, " t"] | None:
@@ -64,19 +70,22 @@ class OwnBase:
         classes = self.classes
         inputs = X if self.reads == "features" else words_of(texts, characters=self.reads == "characters")
         if classes is None:
-            return self.model.predict(inputs), None
+            said = self.model.predict(inputs)
+            return said + self.shift if self.shift else said, None
         shares = self.model.predict_proba(inputs)
         return classes[shares.argmax(axis=1)], shares
 
     def to_state(self) -> State:
         """Return what is written: which base it is, and its model as arrays or a graph."""
-        return State(plain={"name": self.name, "reads": self.reads}, parts={"model": base_model_state(self.model)})
+        plain = {"name": self.name, "reads": self.reads, "shift": self.shift}
+        return State(plain=plain, parts={"model": base_model_state(self.model)})
 
     @classmethod
     def from_state(cls, state: State) -> "OwnBase":
         """Return the base that was written, its model at work without scikit-learn."""
         check.one_of(state.plain["reads"], "reads", get_args(Reads))
-        return cls(state.plain["name"], state.need("model"), state.plain["reads"])
+        shift = check.finite_number(state.plain["shift"], "shift")
+        return cls(state.plain["name"], state.need("model"), state.plain["reads"], shift)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +108,15 @@ def own_base(
     fold: Int[np.ndarray, " n"],
     *,
     task: Task,
+    error: str | ErrorFunction = "auto",
     random_state: int = 0,
 ) -> Trial | None:
     """Return the best base that the features give, or None where none is clearly better than a constant answer.
 
     Of classes: logistic regression, extremely randomised trees, and `text_base` where there are texts; of numbers:
-    ridge regression and extremely randomised trees. Each is cross-fitted, and the least error wins.
+    ridge regression and extremely randomised trees; where the error is least at a quantile, their answers are moved by
+    that of what they are off out of fold, and there are trees that answer with quantiles beside them. Each is
+    cross-fitted, and the least error wins.
 
     Args:
         X: shape (n, d).
@@ -112,32 +124,52 @@ def own_base(
         truth: shape (n,).
         fold: shape (n,), from `folds`.
         task: what the truth is.
+        error: how answers are scored.
         random_state: the seed.
     """
+    scored = error_function(("zero-one" if task == "classification" else "squared") if error == "auto" else error)
+    quantile = quantile_of(scored) if task == "regression" else None
     if task == "regression":
         truth = truth.astype(np.float64)
     elif any(not 2 <= len(np.unique(truth[seen])) <= _MOST_DIFFERENT * len(seen) for seen, _ in each_fold(fold)):
         return None
     trials = {
-        name: Crossed(name, partial(_fit, name, random_state), X, truth, fold, task=task).finish()
-        for name in _NAMES[task]
+        name: Crossed(
+            name, partial(_fit, name, random_state, quantile), X, truth, fold, task=task, error=scored
+        ).finish()
+        for name in (*_NAMES[task], *(() if quantile is None else (_QUANTILE,)))
     }
+    shifts = {} if quantile is None else {name: trial.moved(quantile) for name, trial in trials.items()}
     if texts is not None and task == "classification" and len(np.unique(truth)) <= _MOST_TEXT_CLASSES:
         found = text_base(texts, truth, fold)
         trials[found.name] = found
     best = min(trials.values(), key=lambda trial: trial.losses.mean())
-    constant = losses_of(_constant(truth, fold, task), truth, task)
+    constant = scored(_constant(truth, fold, task, quantile), truth)
     gain = constant - best.losses
     if gain.mean() <= max(2 * gain.std() / np.sqrt(len(gain)), _LEAST_GAIN * constant.mean()):
         return None
-    base = OwnBase(best.name, best.fit(best.inputs, truth), _READS.get(best.name, "features"))
+    model, reads = best.fit(best.inputs, truth), _READS.get(best.name, "features")
+    base = OwnBase(best.name, model, reads, shifts.get(best.name, 0.0))
     errors = {name: float(trial.losses.mean()) for name, trial in trials.items()}
     return Trial(base, best.answers, errors, best.shares)
 
 
-def _fit(name: str, random_state: int, inputs: Any, truth: np.ndarray) -> Any:  # noqa: ANN401 - as in _make
+def _fit(name: str, random_state: int, quantile: float | None, inputs: Any, truth: np.ndarray) -> Any:  # noqa: ANN401 - as in _make
     made = _make(name, random_state)
-    return grow(made, inputs, truth) if name.startswith("forest") else made.fit(inputs, truth)
+    if not name.startswith("forest"):
+        return made.fit(inputs, truth)
+    grown = grow(made, inputs, truth)
+    return grown if name != _QUANTILE or quantile is None else _answering(grown, inputs, truth, quantile)
+
+
+def _answering(forest: Any, inputs: np.ndarray, truth: np.ndarray, quantile: float) -> Any:  # noqa: ANN401 - as in _make
+    """A forest whose leaves answer with a quantile of the truths that fell into them (Meinshausen 2006)."""
+    for tree, leaves in zip(forest.estimators_, forest.apply(inputs).T, strict=True):
+        order = np.argsort(leaves, kind="stable")
+        inside, starts = np.unique(leaves[order], return_index=True)
+        for leaf, rows in zip(inside, np.split(order, starts[1:]), strict=True):
+            tree.tree_.value[leaf, 0, 0] = np.quantile(truth[rows], quantile)
+    return forest
 
 
 def _make(name: str, random_state: int) -> Any:  # noqa: ANN401 - any scikit-learn predictor
@@ -154,14 +186,15 @@ def _make(name: str, random_state: int) -> Any:  # noqa: ANN401 - any scikit-lea
         "forest-classifier": lambda: ExtraTreesClassifier(min_samples_leaf=2, **forest),
         "ridge": lambda: make_pipeline(StandardScaler(), Ridge(10.0)),
         "forest-regressor": lambda: ExtraTreesRegressor(min_samples_leaf=3, **forest),
+        _QUANTILE: lambda: ExtraTreesRegressor(min_samples_leaf=_QUANTILE_LEAF, **forest),
     }[name]()
 
 
-def _constant(truth: np.ndarray, fold: np.ndarray, task: str) -> np.ndarray:
+def _constant(truth: np.ndarray, fold: np.ndarray, task: str, quantile: float | None) -> np.ndarray:
     answers = np.empty_like(truth)
     for seen, held in each_fold(fold):
         if task == "regression":
-            answers[held] = truth[seen].mean()
+            answers[held] = truth[seen].mean() if quantile is None else np.quantile(truth[seen], quantile)
         else:
             classes, counts = np.unique(truth[seen], return_counts=True)
             answers[held] = classes[counts.argmax()]

@@ -52,7 +52,7 @@ def save(policy: Policy, folder: str | Path) -> None:
     libraries = ("numpy", "scikit-learn", "onnxruntime")
     plain = {
         "policy": _plain(state),
-        "validated": policy.tried.told(policy.task),
+        "validated": policy.tried.told(policy.unit),
         "provenance": {
             "askwho": version("askwho"),
             "python": platform.python_version(),

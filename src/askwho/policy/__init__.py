@@ -1,15 +1,15 @@
 """The policy: what is aimed at, what is seen, what is decided, and the parts that decide it."""
 
 from askwho.aggregation import Combine
-from askwho.beliefs import Asking, Beliefs, Case, in_turn
+from askwho.beliefs import Asking, Beliefs, Case, Intervals, NumberCase, Numbers, in_turn
 from askwho.policy._assign import Assigned, Given, Limit, Online, assign
 from askwho.policy._calibration import Calibration
 from askwho.policy._chances import FEWEST_EFFECTIVE, Chances, effective
-from askwho.policy._combiner import POSTERIOR, Combiner, check_rule, rule_names
+from askwho.policy._combiner import POSTERIOR, SPREAD, Combiner, check_rule, rule_names
 from askwho.policy._coverage import Coverage
 from askwho.policy._curve import Cardinality, CardinalityNetworks, Curve
 from askwho.policy._decision import Decision, Decisions, Outcome
-from askwho.policy._errors import mean_error, shown
+from askwho.policy._errors import mean_error
 from askwho.policy._facts import Facts
 from askwho.policy._fees import Fees
 from askwho.policy._fixed import Fixed
@@ -33,6 +33,7 @@ __all__ = [
     "FEWEST_ROWS",
     "POSTERIOR",
     "SHARES",
+    "SPREAD",
     "Asking",
     "Assigned",
     "Beliefs",
@@ -53,11 +54,14 @@ __all__ = [
     "Given",
     "GivenChances",
     "InTurn",
+    "Intervals",
     "Judge",
     "Judgement",
     "LearnedChances",
     "Limit",
     "Newcomers",
+    "NumberCase",
+    "Numbers",
     "Online",
     "Outcome",
     "Outcomes",
@@ -81,6 +85,5 @@ __all__ = [
     "most_alike",
     "overlaps",
     "rule_names",
-    "shown",
     "unpromised",
 ]

@@ -1,23 +1,27 @@
 """From the answers of a committee to one decision, and how sure it is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 
 from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Order, Task
 from askwho.aggregation import AGGREGATIONS, Combine, Committee, Verdicts, aggregation, log_odds_weights
-from askwho.beliefs import Beliefs, Case
+from askwho.beliefs import Beliefs, Case, NumberCase, Numbers
 from askwho.core import Answers, Cell, Panel, in_order
 from askwho.exceptions import InvalidInputError
 from askwho.policy._seen import Seen
 
 POSTERIOR = "posterior"
 """The committee that knows its members: `Beliefs`."""
+SPREAD = "spread"
+"""The committee of numbers that knows how far off it may be: `Numbers`."""
+# Those that were learned, by task.
+_LEARNED: dict[Task, str] = {"classification": POSTERIOR, "regression": SPREAD}
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +32,13 @@ class Verdict:
         values: shape (n,); whatever stands where `decided` is false is to be ignored.
         decided: shape (n,), false where no member gave a usable answer.
         probability: shape (n,), that the decision is right; NaN where it is a number, or there is none.
+        expected: shape (n,), what it is expected to err; None where nobody believes anything.
     """
 
     values: Shaped[np.ndarray, " n"]
     decided: Shaped[np.ndarray, " n"]
     probability: Float[np.ndarray, " n"]
+    expected: Float[np.ndarray, " n"] | None = None
 
 
 @part("combiner")
@@ -42,11 +48,11 @@ class Combiner:
 
     Args:
         task: what the truth is.
-        rule: a name in `AGGREGATIONS`, `"posterior"`, or the user's own function; None where there are grades and no
-            answers: the first is believed.
+        rule: a name in `AGGREGATIONS`, `"posterior"`, `"spread"`, or the user's own function; None where there are
+            grades and no answers: the first is believed.
         n_classes: how many different answers occur; 0 for numbers and grades.
         family: what the log's answers are, "numbers", "text" or "dates"; None for grades.
-        beliefs: what is believed after any of them answered, where classes were learned.
+        beliefs: what is believed after any of them answered, where it was learned.
         spellings: from the key of a class that may be decided for, whoever says so, to how the log mostly spells it;
             empty where answers are compared as they are.
     """
@@ -55,7 +61,7 @@ class Combiner:
     rule: str | Combine | None
     n_classes: int
     family: str | None = None
-    beliefs: Beliefs | None = None
+    beliefs: Beliefs | Numbers | None = None
     spellings: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -68,17 +74,37 @@ class Combiner:
         expected = np.clip(seen.expected, 0.0, 1.0) if self.task == "classification" else seen.expected
         return Committee(panel, order, answers, seen.judged.ranking, in_order(expected, order), self.n_classes or None)
 
-    def case(self, answers: Answers, seen: Seen, info: Float[np.ndarray, "n a"] | None) -> Case | None:
+    def case(self, answers: Answers, seen: Seen, info: Float[np.ndarray, "n a"] | None) -> Case | NumberCase | None:
         """Return queries with everything that was answered, as beliefs take them; None where there are none."""
         if self.beliefs is None:
             return None
-        expected = np.clip(seen.expected, 0.0, 1.0)
+        expected = seen.expected if self.task == "regression" else np.clip(seen.expected, 0.0, 1.0)
         return self.beliefs.case(answers, expected=expected, info=info, shares=seen.shares)
 
-    def prefixes(self, committee: Committee, case: Case | None, rule: str | Combine | None = None) -> Verdicts:
+    def settle(
+        self,
+        case: Case | NumberCase,
+        believed: Float[np.ndarray, "n c"],
+        answers: Answers,
+        asked: Bool[np.ndarray, "n a"],
+    ) -> Verdict:
+        """Return what is decided by what is believed, shape (n, C), after those were asked, shape (n, |A|)."""
+        if isinstance(self.beliefs, Numbers):
+            said, known, expected = self.beliefs.decide(believed)
+            return Verdict(said, known, np.full(len(said), np.nan), expected)
+        assert isinstance(self.beliefs, Beliefs) and isinstance(case, Case)  # noqa: S101, PT018 - one goes with the other
+        said, sure = self.beliefs.decide(case, believed.astype(np.float32), answers, asked)
+        known, share = sure > 0, sure.astype(np.float64)
+        return Verdict(said, known, np.where(known, share, np.nan), 1.0 - share)
+
+    def prefixes(
+        self, committee: Committee, case: Case | NumberCase | None, rule: str | Combine | None = None
+    ) -> Verdicts:
         """Return what committees of every size decide, by this rule or by another."""
         chosen = self.rule if rule is None else rule
-        if chosen == POSTERIOR and self.beliefs is not None and case is not None:
+        if chosen == POSTERIOR and isinstance(self.beliefs, Beliefs) and isinstance(case, Case):
+            return self.beliefs.verdicts(committee, case)[0]
+        if chosen == SPREAD and isinstance(self.beliefs, Numbers) and isinstance(case, NumberCase):
             return self.beliefs.verdicts(committee, case)[0]
         return aggregation(chosen or "majority")(committee)
 
@@ -98,15 +124,14 @@ class Combiner:
             seen: the queries, as the committee was chosen by them.
         """
         decided = in_order(committee.decided, k[:, None] - 1)[:, 0]
-        if self.rule == POSTERIOR and self.beliefs is not None:
+        if self.rule in (POSTERIOR, SPREAD) and self.beliefs is not None:
             case = self.case(committee.said, seen, info)
             assert case is not None  # noqa: S101 - there are beliefs
             asked = committee.said.states != Cell.NOT_ASKED
-            pool = self.beliefs.pool
-            said, sure = self.beliefs.decide(
-                case, pool.probabilities(case, pool.hear_all(case, asked)), committee.said, asked
-            )
-            return Verdict(said, decided, np.where(decided, sure.astype(np.float64), np.nan))
+            pool: Any = self.beliefs.pool
+            settled = self.settle(case, pool.probabilities(case, pool.hear_all(case, asked)), committee.said, asked)
+            sure = np.nan_to_num(settled.probability) if self.rule == POSTERIOR else settled.probability
+            return replace(settled, decided=decided, probability=np.where(decided, sure, np.nan))
         said, _ = aggregation(self.rule or "majority")(committee).at(k)
         if self.task == "regression":
             return Verdict(said, decided, np.full(len(said), np.nan))
@@ -154,7 +179,7 @@ class Combiner:
         """
         found = np.zeros((len(answers), len(classes)))
         case = self.case(answers, seen, info)
-        if self.beliefs is not None and case is not None and len(self.beliefs.classes):
+        if isinstance(self.beliefs, Beliefs) and isinstance(case, Case) and len(self.beliefs.classes):
             pool = self.beliefs.pool
             believed = pool.probabilities(case, pool.hear_all(case, answers.states != Cell.NOT_ASKED))
             place = np.searchsorted(self.beliefs.classes, classes.astype(np.result_type(classes, self.beliefs.classes)))
@@ -190,8 +215,9 @@ class Combiner:
         rule, beliefs = state.read("rule") or state.plain["rule"], state.read("beliefs")
         if isinstance(rule, str):
             check_rule(rule, state.plain["task"])
-        if rule == POSTERIOR and beliefs is None:
-            raise InvalidInputError(f"`committee` {POSTERIOR!r} must come with beliefs, got none: it is damaged.")
+        kind = Beliefs if state.plain["task"] == "classification" else Numbers
+        if not isinstance(beliefs, kind) and (beliefs is not None or rule in (POSTERIOR, SPREAD)):
+            raise InvalidInputError(f"`committee` {rule!r} must come with beliefs, got none: it is damaged.")
         count = check.whole_number(state.plain["n_classes"], "n_classes", minimum=0)
         spellings = state.plain["spellings"]
         if not (isinstance(spellings, dict) and all(isinstance(text, str) for text in spellings.values())):
@@ -209,7 +235,7 @@ def check_rule(rule: object, task: Task) -> None:
     if callable(rule):
         return
     names = [name for name, entry in AGGREGATIONS.items() if entry.task == task]
-    check.one_of(rule, "committee", ["auto", *names, *([POSTERIOR] if task == "classification" else [])])
+    check.one_of(rule, "committee", ["auto", *names, _LEARNED[task]])
 
 
 def naive_bayes(

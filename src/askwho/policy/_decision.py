@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
 from askwho import _validation as check
-from askwho._types import Order, Task
+from askwho._types import Order
+from askwho._unit import Unit
 from askwho.core import Answers, Cell, Panel, Selection, column, in_order, is_null
 from askwho.data import Table, lists
 from askwho.exceptions import InvalidInputError
@@ -32,6 +33,8 @@ class Outcome:
         probability: shape (n,), that the verdict is right; NaN where it is a number or there is none.
         paid: shape (n,), what was charged.
         heard: shape (n, |A|), whose usable answers there are.
+        low: shape (n,), where the interval around each verdict begins; NaN where there is none. None unless asked for.
+        high: shape (n,), where it ends.
     """
 
     values: Shaped[np.ndarray, " n"]
@@ -39,6 +42,8 @@ class Outcome:
     probability: Float[np.ndarray, " n"]
     paid: Float[np.ndarray, " n"]
     heard: Bool[np.ndarray, "n a"]
+    low: Float[np.ndarray, " n"] | None = None
+    high: Float[np.ndarray, " n"] | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,7 @@ class Decision:
         paid: what was charged; None until answers came.
         heard: whose usable answers there are.
         ask_next: whom to ask in the place of those who gave none.
+        interval: around a verdict that is a number, where one was asked for.
     """
 
     id: str
@@ -68,6 +74,7 @@ class Decision:
     paid: float | None = None
     heard: tuple[str, ...] = ()
     ask_next: tuple[str, ...] = ()
+    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +84,11 @@ class Decisions:
     Args:
         panel: who can be asked.
         ids: shape (n,), text: what each query is called.
-        task: what the truth is.
+        unit: how errors are shown.
         seen: the queries, with the fees that the decisions were made with.
         order: shape (n, K), indices into the panel, best first.
         k: shape (n,), how many of the order are asked; 0 where questions are asked in turn and it is time to decide.
-        expected_error: shape (n,), in the unit that is shown: a share, or a root.
+        expected_error: shape (n,), as it is shown.
         propensity: shape (n,), the probability with which this very set was chosen.
         propensities: shape (n, K), with which each of the order was chosen to be asked.
         outcome: what came of it; None before answers came.
@@ -90,7 +97,7 @@ class Decisions:
 
     panel: Panel
     ids: Shaped[np.ndarray, " n"]
-    task: Task
+    unit: Unit
     seen: Seen
     order: Order
     k: Int[np.ndarray, " n"]
@@ -132,7 +139,13 @@ class Decisions:
                 if self.outcome.heard[i, j]
             ),
             ask_next=self.ask_next(i),
+            interval=self._interval(self.outcome, i),
         )
+
+    def _interval(self, outcome: Outcome, i: int) -> tuple[float, float] | None:
+        if outcome.low is None or outcome.high is None or not outcome.decided[i]:
+            return None
+        return float(outcome.low[i]), float(outcome.high[i])
 
     @property
     def within(self) -> Bool[np.ndarray, "n K"]:
@@ -179,9 +192,7 @@ class Decisions:
         Args:
             arrow: whether as Arrow's arrays instead, which take a fraction of the time where there are many queries.
         """
-        expected = in_order(self.seen.expected, self.order)
-        if self.task == "regression":
-            expected = np.sqrt(np.maximum(expected, 0.0))
+        expected = self.unit.all_shown(in_order(self.seen.expected, self.order))
         said, shares, scores = self.seen.said, self.seen.shares, self.seen.judged.scores
         columns: dict[str, Column] = {
             "id": self.ids,
@@ -225,6 +236,7 @@ class Decisions:
             "expected_error": self.expected_error,
             "heard": Names(self.panel.names, everybody, outcome.heard & ~self.panel.own),
             "propensity": self.propensity,
+            **self._ends(outcome),
         }
         return written(columns, arrow=arrow)
 
@@ -243,7 +255,14 @@ class Decisions:
             "heard": Names(self.panel.names, self.order, heard),
             "ask_next": Names(self.panel.names, self.order, self._in_their_place(heard)),
             "propensity": self.propensity,
+            **self._ends(outcome),
         }
+
+    def _ends(self, outcome: Outcome) -> dict[str, Column]:
+        """The ends of the intervals, where some were asked for."""
+        if outcome.low is None or outcome.high is None:
+            return {}
+        return {"low": Known(outcome.low, outcome.decided), "high": Known(outcome.high, outcome.decided)}
 
     def _in_their_place(self, heard: Bool[np.ndarray, "n K"]) -> Bool[np.ndarray, "n K"]:
         """Which ranks are to be asked in the place of those who gave no usable answer: the next, as many."""
@@ -257,14 +276,14 @@ class Decisions:
 
 
 def read_decisions(
-    columns: Table, *, panel: Panel, task: Task, classes: Shaped[np.ndarray, " t"] | None, priced: bool
+    columns: Table, *, panel: Panel, unit: Unit, classes: Shaped[np.ndarray, " t"] | None, priced: bool
 ) -> Decisions:
     """Return the decisions that `Decisions.to_columns` wrote, without what came of them.
 
     Args:
         columns: as `table_of` reads them.
         panel: of the policy that made them.
-        task: of that policy.
+        unit: of that policy.
         classes: what its own base knows, shape (T,); None where it has none, or answers in numbers.
         priced: whether a price is baked into its ranking.
     """
@@ -283,7 +302,7 @@ def read_decisions(
 
     errors = check.nonnegative(ranked("expected_errors"), "expected_errors")
     expected, fees = np.ones((n, size)), np.zeros((n, size))
-    np.put_along_axis(expected, order, np.square(errors) if task == "regression" else errors, axis=1)
+    np.put_along_axis(expected, order, unit.losses(errors), axis=1)
     np.put_along_axis(fees, order, check.nonnegative(ranked("fees"), "fees"), axis=1)
     scores = None
     if priced:
@@ -301,7 +320,7 @@ def read_decisions(
     ids = checked_ids(columns["id"], n)
     error, chance = (check.numeric(columns[name], name) for name in ("expected_error", "propensity"))
     there = check.cardinalities(columns["there"], n, order.shape[1], "there") if "there" in columns else None
-    return Decisions(panel, ids, task, seen, order, k, error, chance, ranked("propensities"), there=there)
+    return Decisions(panel, ids, unit, seen, order, k, error, chance, ranked("propensities"), there=there)
 
 
 @lru_cache(maxsize=256)

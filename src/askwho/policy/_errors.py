@@ -3,26 +3,21 @@
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from askwho._types import Task
+from askwho._unit import Unit
 
 
-def mean_error(errors: Float[np.ndarray, " n"], task: Task, weights: Float[np.ndarray, " n"] | None = None) -> float:
-    """Return the mean of the errors that are known, in the unit that is shown: its root for regression.
+def mean_error(errors: Float[np.ndarray, " n"], unit: Unit, weights: Float[np.ndarray, " n"] | None = None) -> float:
+    """Return the mean of the errors that are known, as it is shown.
 
     Args:
         errors: shape (n,), NaN where unknown.
-        task: what the truth is.
+        unit: how errors are shown.
         weights: shape (n,), what each row weighs; alike, unless said.
     """
     known = ~np.isnan(errors)
     if not known.any():
         return float("nan")
-    return shown(float(np.average(errors[known], weights=None if weights is None else weights[known])), task)
-
-
-def shown(error: float, task: Task) -> float:
-    """Return an expected or a mean error in the unit that is shown everywhere: its root for regression."""
-    return float(np.sqrt(max(error, 0.0))) if task == "regression" else error
+    return unit.shown(float(np.average(errors[known], weights=None if weights is None else weights[known])))
 
 
 def as_small(errors: Float[np.ndarray, "p n"]) -> Shaped[np.ndarray, "p n"]:

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from askwho._parts import State, part
-from askwho._types import Task
+from askwho._unit import Unit
 from askwho.exceptions import InvalidInputError
 from askwho.policy._errors import as_small, from_small, mean_error
 from askwho.policy._seen import FAR
@@ -42,9 +42,9 @@ class Fixed:
     errors: Float[np.ndarray, "c n"]
     fees: Float[np.ndarray, "c n"]
 
-    def front(self, task: Task) -> "Fixed":
+    def front(self, unit: Unit) -> "Fixed":
         """Return those that no other is both cheaper and better than."""
-        fees, errors = self.means(task)
+        fees, errors = self.means(unit)
         order = np.lexsort((fees, errors))
         cheaper = fees[order] < np.minimum.accumulate(np.concatenate([[np.inf], fees[order][:-1]]))
         return self.some(order[cheaper & np.isfinite(errors[order])])
@@ -65,9 +65,9 @@ class Fixed:
         """Return the same on some of the rows."""
         return Fixed(self.members, self.errors[:, rows], self.fees[:, rows])
 
-    def within(self, task: Task, budget: float) -> int | None:
+    def within(self, unit: Unit, budget: float) -> int | None:
         """Return which of those within a mean fee errs least; None where none is."""
-        fees, errors = self.means(task)
+        fees, errors = self.means(unit)
         able = np.flatnonzero((fees <= budget) & np.isfinite(errors))
         if not able.size:
             return None
@@ -78,12 +78,12 @@ class Fixed:
         members = self.members[committee]
         return tuple(members[members >= 0].tolist())
 
-    def means(self, task: Task) -> tuple[Float[np.ndarray, " c"], Float[np.ndarray, " c"]]:
+    def means(self, unit: Unit) -> tuple[Float[np.ndarray, " c"], Float[np.ndarray, " c"]]:
         """Return mean fee and error of each, both of shape (c,), over the rows that could be scored; else NaN."""
         known = ~np.isnan(self.errors)
         count = known.sum(axis=1)
         fees = np.divide(self.fees.sum(axis=1, where=known), count, out=np.full(len(count), np.nan), where=count > 0)
-        return fees, np.array([mean_error(each, task) for each in self.errors])
+        return fees, np.array([mean_error(each, unit) for each in self.errors])
 
     def to_state(self) -> State:
         """Return them as arrays."""

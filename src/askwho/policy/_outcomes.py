@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped
 
 from askwho._parts import State, part
-from askwho._types import Task
+from askwho._unit import Unit
 from askwho.exceptions import InvalidInputError
 from askwho.policy._errors import as_small, from_small, mean_error
 from askwho.policy._fixed import Fixed
@@ -122,7 +122,7 @@ class Outcomes:
             self.estimated,
         )
 
-    def validated(self, task: Task) -> list[dict[str, float]]:
+    def validated(self, unit: Unit) -> list[dict[str, float]]:
         """Return fee weight, error, mean fee and mean k at each price, over the rows that could be scored."""
         points: list[dict[str, float]] = []
         for price, error, fee, size in zip(self.prices, self.errors, self.fees, self.sizes, strict=True):
@@ -131,19 +131,19 @@ class Outcomes:
             points.append(
                 {
                     "fee_weight": float(price),
-                    "error": mean_error(error, task),
+                    "error": mean_error(error, unit),
                     "mean_fee": float(means[0]),
                     "mean_k": float(means[1]),
                 }
             )
         return points
 
-    def told(self, task: Task) -> list[dict[str, float | None]]:
+    def told(self, unit: Unit) -> list[dict[str, float | None]]:
         """Return what `validated` does, errors only where they are no estimates: those want effective rows beside."""
         hidden: dict[str, float | None] = {"error": None} if "errors" in self.estimated else {}
-        return [{**point, **hidden} for point in self.validated(task)]
+        return [{**point, **hidden} for point in self.validated(unit)]
 
-    def meeting(self, task: Task, *, budget: float | None, max_error: float | None) -> Setting:
+    def meeting(self, unit: Unit, *, budget: float | None, max_error: float | None) -> Setting:
         """Return the setting at which these rows meet a mean fee, an error, or both; or say what can be had.
 
         Along the path of prices more money is taken to buy no more errors: the errors of its places are smoothed so, by
@@ -153,7 +153,7 @@ class Outcomes:
         """
         from scipy.optimize import isotonic_regression  # noqa: PLC0415 - a price needs none of it, and it takes long
 
-        fees, raw = self.means(task)
+        fees, raw = self.means(unit)
         errors = np.where(np.isnan(raw), np.inf, raw)
         known = np.flatnonzero(np.isfinite(errors))
         smooth = np.full(len(raw), np.inf)
@@ -176,19 +176,19 @@ class Outcomes:
         order = (fees[found], errors[found]) if max_error is None else (errors[found], fees[found])
         place = int(found[np.lexsort(order)[0]])
         if budget is not None and max_error is None and self.fixed is not None:
-            alike = self.fixed.within(task, budget * _ROUNDED)
+            alike = self.fixed.within(unit, budget * _ROUNDED)
             if alike is not None and self._better(
-                self.fixed, alike, place, float(fees[place]), float(smooth[place]), task
+                self.fixed, alike, place, float(fees[place]), float(smooth[place]), unit
             ):
                 return replace(self.setting(place), fixed=self.fixed.who(alike))
         return self.setting(place)
 
-    def _better(self, fixed: Fixed, committee: int, place: int, fee: float, error: float, task: Task) -> bool:
+    def _better(self, fixed: Fixed, committee: int, place: int, fee: float, error: float, unit: Unit) -> bool:
         """Whether a committee for all is to be preferred: by any gain for no more money, by a clear one for much more.
 
         By luck one of many committees always errs a little less: for as much again its gain must be a standard error.
         """
-        fees, errors = fixed.means(task)
+        fees, errors = fixed.means(unit)
         if fees[committee] <= fee * _ROUNDED:
             return (float(errors[committee]), float(fees[committee])) < (error, fee)
         change = fixed.errors[committee] - self.at(self.errors, np.array([place]))[:, 0]
@@ -197,19 +197,19 @@ class Outcomes:
         dearer = min(1.0, float(fees[committee]) / fee - 1.0) if fee > 0 else 1.0
         return bool(errors[committee] < error) and bool(change.mean() < -dearer * noise)
 
-    def foreseen(self, setting: Setting, task: Task) -> tuple[float, float]:
+    def foreseen(self, setting: Setting, unit: Unit) -> tuple[float, float]:
         """Return the mean fee and the error that a setting of these rows had on them."""
         if setting.fixed and self.fixed is not None:
-            for committee, (fee, error) in enumerate(zip(*self.fixed.means(task), strict=True)):
+            for committee, (fee, error) in enumerate(zip(*self.fixed.means(unit), strict=True)):
                 if self.fixed.who(committee) == setting.fixed:
                     return float(fee), float(error)
-        fees, errors = self.means(task)
+        fees, errors = self.means(unit)
         for place in range(self.places):
             if self.setting(place) == replace(setting, fixed=()):
                 return float(fees[place]), float(errors[place])
         raise InvalidInputError(f"`setting` must be one of these rows, got {setting}.")
 
-    def means(self, task: Task) -> tuple[Float[np.ndarray, " h"], Float[np.ndarray, " h"]]:
+    def means(self, unit: Unit) -> tuple[Float[np.ndarray, " h"], Float[np.ndarray, " h"]]:
         """Return mean fee and error at every place, each of shape (places,), over the rows that could be scored."""
         fees, errors = np.full(self.places, np.nan), np.full(self.places, np.nan)
         # A price's mixtures at a time: all at once would take hundreds of times the memory of the rows.
@@ -219,7 +219,7 @@ class Outcomes:
             scored = ~np.isnan(error[:, known])
             errors[places[known]] = error[:, known].mean(axis=0, where=scored)
             fees[places[known]] = fee[:, known].mean(axis=0, where=scored)
-        return fees, np.sqrt(errors) if task == "regression" else errors
+        return fees, unit.all_shown(errors)
 
     def to_state(self) -> State:
         """Return what was done as arrays: shares of wrong answers as small numbers, the rest as it is."""

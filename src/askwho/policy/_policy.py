@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,16 @@ from numpy.typing import ArrayLike
 from askwho import _validation as check
 from askwho._parts import State, check_allowed, part
 from askwho._types import Task
-from askwho.core import Answers, Cell, Panel, fees_table, in_order, is_null
+from askwho._unit import Unit
+from askwho.beliefs import NumberCase, Numbers
+from askwho.core import Answers, Cell, Panel, fees_table, in_order, is_null, unit_of
 from askwho.data import Columns, FeatureEncoder, Table, is_own, keyed, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.learners import OwnBase
 from askwho.policy._available import who_is_there
-from askwho.policy._combiner import POSTERIOR, Combiner
+from askwho.policy._combiner import POSTERIOR, SPREAD, Combiner
 from askwho.policy._curve import Cardinality
 from askwho.policy._decision import Decisions, Outcome, certain, heard_of, read_decisions
-from askwho.policy._errors import shown
 from askwho.policy._explore import checked_share, explore_at_once, explore_in_turn
 from askwho.policy._facts import Facts
 from askwho.policy._fixed import in_front
@@ -39,8 +41,13 @@ FEWEST_ROWS = 200
 """With fewer rows than this nobody's habits can be told from chance."""
 # Said in two places, where a step and where a setting is asked for.
 _NO_TURNS = (
-    "This policy cannot ask in turn: it was fitted without answers that are classes, on fewer than "
-    f"{FEWEST_ROWS} rows, or with another committee than {POSTERIOR!r}."
+    "This policy cannot ask in turn: it was fitted without answers that are classes or numbers, on fewer than "
+    f"{FEWEST_ROWS} rows, or with another committee than {POSTERIOR!r} or {SPREAD!r}."
+)
+# Why no interval can be told.
+_NO_INTERVALS = (
+    "`coverage` must be asked of verdicts that are numbers, got a policy of classes or grades, one that scores by a "
+    f"function of your own, or one that was fitted on fewer than {FEWEST_ROWS} rows: it has no intervals."
 )
 # Why a target that was tried at some fees cannot be met at others; it says what can be had instead.
 _OTHER_FEES = (
@@ -84,6 +91,12 @@ class Policy:
     turns: InTurn | None
     past: Past
     facts: Facts
+
+    # Asked of every query: found once.
+    @cached_property
+    def unit(self) -> Unit:
+        """How errors are shown."""
+        return unit_of(self.columns.error, self.task)
 
     @property
     def id_column(self) -> str:
@@ -185,9 +198,9 @@ class Policy:
             rows = np.flatnonzero(drawn.changed)
             if rows.size:
                 curve[rows] = self.cardinality.curve.predict(seen.X[rows], seen.expected[rows], order[rows])
-        error = self._shown(in_order(curve, np.minimum(k, curve.shape[1])[:, None] - 1)[:, 0])
+        error = self.unit.all_shown(in_order(curve, np.minimum(k, curve.shape[1])[:, None] - 1)[:, 0])
         reach = None if there is None else np.minimum(width, there.sum(axis=1))
-        return Decisions(self.panel, ids, self.task, seen, order, k, error, chance, chances, there=reach)
+        return Decisions(self.panel, ids, self.unit, seen, order, k, error, chance, chances, there=reach)
 
     def combine(
         self,
@@ -196,6 +209,7 @@ class Policy:
         *,
         info: Float[np.ndarray, "n a"] | None = None,
         by_position: bool = False,
+        coverage: float | None = None,
     ) -> Decisions:
         """Return the same decisions, filled in: what each committee decides, how sure it is, and what was charged.
 
@@ -205,6 +219,8 @@ class Policy:
                 any order; or `Answers`, row by row; or nothing, where nobody had to be asked.
             info: what came back with `Answers`, of the same shape; a table holds it in the log's columns.
             by_position: whether a table without ids is matched row by row.
+            coverage: where verdicts are numbers, how often the truth is to be within the interval around one, such as
+                0.9; None for no intervals.
         """
         self.check_combines()
         if decisions.panel != self.panel:
@@ -229,7 +245,12 @@ class Policy:
         paid = np.where(asked, came.fees, 0.0).sum(axis=1)
         spoke = heard.states == Cell.ANSWERED
         values = self.combiner.spelled(verdict.values, heard, seen.expected)
-        return replace(decisions, outcome=Outcome(values, verdict.decided, verdict.probability, paid, spoke))
+        low, high = None, None
+        if coverage is not None:
+            case = self.combiner.case(heard, seen, came.info)
+            low, high = self._around(verdict.values, verdict.decided, case, spoke, coverage)
+        outcome = Outcome(values, verdict.decided, verdict.probability, paid, spoke, low, high)
+        return replace(decisions, outcome=outcome)
 
     def probabilities(
         self,
@@ -265,6 +286,7 @@ class Policy:
         explore: float = 0.0,
         random_state: int | np.random.Generator | None = None,
         ids: Any = None,  # noqa: ANN401 - any column
+        coverage: float | None = None,
     ) -> Decisions:
         """Return whom to ask next about each query, or nobody, and what is believed so far.
 
@@ -281,6 +303,7 @@ class Policy:
             explore: how often to ask somebody at random instead.
             random_state: the seed of exploring.
             ids: as in `decide`.
+            coverage: as in `combine`.
         """
         aim = checked_target(target)
         beliefs = self.combiner.beliefs
@@ -321,24 +344,28 @@ class Policy:
             open_ = ~asked & ~self.panel.own & (True if there is None else there)
             rng = np.random.default_rng(random_state)
             entity, chance = explore_in_turn(entity, open_=open_, share=explore, rng=rng)
-        values, sure = beliefs.decide(case, believed, said, asked)
-        known = sure > 0
+        settled = self.combiner.settle(case, believed, said, asked)
+        assert settled.expected is not None  # noqa: S101 - there are beliefs
+        heard = said.states == Cell.ANSWERED
+        low, high = self._around(settled.values, settled.decided, case, heard, coverage, in_turn=True)
         outcome = Outcome(
-            self.combiner.spelled(values, said, seen.expected),
-            known,
-            np.where(known, sure.astype(np.float64), np.nan),
+            self.combiner.spelled(settled.values, said, seen.expected),
+            settled.decided,
+            settled.probability,
             np.where(asked, seen.fees, 0.0).sum(axis=1),
-            said.states == Cell.ANSWERED,
+            heard,
+            low,
+            high,
         )
         goes = entity >= 0
         return Decisions(
             self.panel,
             ids,
-            self.task,
+            self.unit,
             seen,
             np.maximum(entity, 0)[:, None],
             goes.astype(np.intp),
-            1.0 - sure.astype(np.float64),
+            self.unit.all_shown(settled.expected),
             chance,
             np.where(goes, chance, 0.0)[:, None],
             outcome,
@@ -370,7 +397,7 @@ class Policy:
             fees=seen.fees[i],
             committee_errors=curve,
             past=self.past,
-            task=self.task,
+            unit=self.unit,
         )
 
     def without(self, name: str) -> "Policy":
@@ -393,13 +420,13 @@ class Policy:
         # Nobody is asked twice: no fee is above that of the largest committee of the dearest, if fees do not differ.
         most = float(np.sort(self.judge.fees.usual)[-width:].sum()) if width else 0.0
         in_groups = self.columns.groups is not None
-        return find_setting(tried, target, task=self.task, most_fee=None if by_query else most, in_groups=in_groups)
+        return find_setting(tried, target, unit=self.unit, most_fee=None if by_query else most, in_groups=in_groups)
 
     def read(self, routes: Any) -> Decisions:  # noqa: ANN401 - a table in any form
         """Return decisions of this policy that `Decisions.to_columns` wrote, whatever file or frame they were in."""
         classes = None if self.base is None else self.base.classes
         table = table_of(routes, "routes", texts=self.route_texts)
-        read = read_decisions(table, panel=self.panel, task=self.task, classes=classes, priced=self.judge.priced)
+        read = read_decisions(table, panel=self.panel, unit=self.unit, classes=classes, priced=self.judge.priced)
         said = read.seen.said
         if said is not None and (is_null(said).any() or not (classes is None or np.isin(said, classes).all())):
             raise InvalidInputError(
@@ -495,8 +522,27 @@ class Policy:
             if cost < best:
                 best, k = cost, size
         asked, chance, chances = certain(k, len(order))
-        error = np.array([shown(curve[k - 1], self.task)])
-        return Decisions(self.panel, ids, self.task, seen, np.array([order]), asked, error, chance, chances)
+        error = np.array([self.unit.shown(curve[k - 1])])
+        return Decisions(self.panel, ids, self.unit, seen, np.array([order]), asked, error, chance, chances)
+
+    def _around(
+        self,
+        values: np.ndarray,
+        decided: np.ndarray,
+        case: object,
+        heard: np.ndarray,
+        coverage: float | None,
+        *,
+        in_turn: bool = False,
+    ) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
+        """The ends of intervals around verdicts, NaN where there is none; or why there can be no intervals."""
+        beliefs = self.combiner.beliefs
+        if coverage is None:
+            return None, None
+        if not isinstance(beliefs, Numbers) or not isinstance(case, NumberCase):
+            raise InvalidInputError(_NO_INTERVALS)
+        low, high = beliefs.around(values, case, heard, coverage, in_turn=in_turn)
+        return np.where(decided, low, np.nan), np.where(decided, high, np.nan)
 
     def _exactly(self, k: int, most: int) -> int:
         """That many to ask, or why so many cannot be."""
@@ -536,9 +582,6 @@ class Policy:
                 "entities, not at other fees. Fit again with another `fee_weight`, or use a learner of expected errors."
             )
         return seen if fees is None else replace(seen, fees=fees_table(fees, self.panel, len(seen)))
-
-    def _shown(self, errors: np.ndarray) -> np.ndarray:
-        return np.sqrt(np.maximum(errors, 0.0)) if self.task == "regression" else errors
 
 
 def _rates(seen: Seen, target: Target, found: Setting | None) -> Float[np.ndarray, " n"]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
-from askwho._types import Task
+from askwho._unit import Unit
 from askwho.exceptions import InvalidInputError
 from askwho.policy._outcomes import Outcomes, Setting
 from askwho.policy._target import Target
@@ -127,7 +127,7 @@ def _goal_reached(
 
 
 def find_setting(
-    outcomes: Outcomes, target: Target, *, task: Task, most_fee: float | None, in_groups: bool = False
+    outcomes: Outcomes, target: Target, *, unit: Unit, most_fee: float | None, in_groups: bool = False
 ) -> Setting:
     """Return the setting at which held-out rows meet a mean fee, an error, or both; or say what can be had.
 
@@ -142,27 +142,26 @@ def find_setting(
     Args:
         outcomes: what was done on held-out rows.
         target: a budget, an error, or both.
-        task: what the truth is.
+        unit: how errors are shown.
         most_fee: the largest fee that a query can have; None where fees differ by query, and nothing says.
         in_groups: whether queries come in groups, even if each of these rows is alone.
     """
 
     def find() -> Setting:
         if target.confidence is None:
-            return outcomes.meeting(task, budget=target.budget, max_error=target.max_error)
+            return outcomes.meeting(unit, budget=target.budget, max_error=target.max_error)
         rows = outcomes if outcomes.fresh else outcomes.kept
         if rows is None:
             raise InvalidInputError(
                 "`confidence` must be promised by rows that nothing was learned from, got a policy without any: fit "
                 "with promise=0.3, which keeps that share of the log apart, or calibrate on other rows."
             )
-        squared = task == "regression"
         promises = Promises(
             rows,
             most_fee=_fee_bound(rows, target, most_fee) if target.budget is not None else float("inf"),
-            most_loss=_loss_bound(rows, target, squared=squared) if target.max_error is not None else float("inf"),
+            most_loss=_loss_bound(rows, target, unit) if target.max_error is not None else float("inf"),
             most_rows=_group_bound(rows, target, in_groups=in_groups),
-            squared=squared,
+            unit=unit,
         )
         return promises.choose(budget=target.budget, max_error=target.max_error, confidence=target.confidence)
 
@@ -187,14 +186,14 @@ def _fee_bound(rows: Outcomes, target: Target, most_fee: float | None) -> float:
     return target.max_fee
 
 
-def _loss_bound(rows: Outcomes, target: Target, *, squared: bool) -> float:
-    """The largest loss that a query can have: 1, or as the user states it, squared."""
+def _loss_bound(rows: Outcomes, target: Target, unit: Unit) -> float:
+    """The largest loss that a query can have: 1, or as the user states it, squared where losses are."""
     if "errors" in rows.estimated:
         raise InvalidInputError(_ESTIMATED.format(name="max_error"))
     largest = float(np.max(rows.errors, initial=0.0, where=~np.isnan(rows.errors)))
-    if not squared and largest <= 1.0:
+    if unit.share and largest <= 1.0:
         return 1.0
-    largest = float(np.sqrt(largest)) if squared else largest
+    largest = unit.shown(largest)
     if target.max_loss is None:
         raise InvalidInputError(
             "`max_loss` must be given to promise a `max_error` of numbers: no row excludes a larger error. State what "
@@ -202,7 +201,7 @@ def _loss_bound(rows: Outcomes, target: Target, *, squared: bool) -> float:
         )
     if target.max_loss < largest:
         raise InvalidInputError(f"`max_loss` must be at least {largest:g}, got {target.max_loss:g}: a row errs by it.")
-    return target.max_loss**2 if squared else target.max_loss
+    return target.max_loss**2 if unit.root else target.max_loss
 
 
 def _group_bound(rows: Outcomes, target: Target, *, in_groups: bool) -> int:
@@ -228,14 +227,12 @@ class Promises:
         most_fee: the largest fee that a query can have.
         most_loss: the largest loss that one can have, squared where losses are.
         most_rows: how many rows a group can have; 1 where each is alone.
-        squared: whether errors are squared, and targets roots of their means.
+        unit: how errors are shown: targets are, losses are not.
     """
 
-    def __init__(
-        self, rows: Outcomes, *, most_fee: float, most_loss: float, most_rows: int = 1, squared: bool = False
-    ) -> None:
+    def __init__(self, rows: Outcomes, *, most_fee: float, most_loss: float, unit: Unit, most_rows: int = 1) -> None:
         self.rows = rows
-        self.squared = squared
+        self.unit = unit
         self._fees = _Losses(rows, rows.fees, np.full(rows.places, most_fee), most_rows)
         self._errors = _Losses(rows, rows.errors, np.full(rows.places, most_loss), most_rows)
 
@@ -268,7 +265,7 @@ class Promises:
 
     def _of_error(self, max_error: float, level: float) -> np.ndarray:
         """Which places keep an error: from the lowest price up."""
-        return self._errors.passed(np.arange(self.rows.places), max_error**2 if self.squared else max_error, level)
+        return self._errors.passed(np.arange(self.rows.places), max_error**2 if self.unit.root else max_error, level)
 
     def _best(self, places: np.ndarray, *, by_error: bool) -> int:
         """The best of some places, in the mean over coins: which side a few rows fell on is no merit."""
@@ -278,8 +275,9 @@ class Promises:
     def _least_error(self, max_error: float, level: float) -> float:
         """The least error that can be promised."""
         least = self._errors.least(np.array([0]), level)
-        root = float(np.sqrt(least)) if self.squared else least
-        return _workable(max(root, max_error), lambda target: bool(self._of_error(target, level).any()))
+        return _workable(
+            max(self.unit.shown(least), max_error), lambda target: bool(self._of_error(target, level).any())
+        )
 
     def _least_fee(self, budget: float, level: float, wanted: np.ndarray) -> float:
         """The least budget that can be promised together with one of the wanted places."""

@@ -20,7 +20,7 @@ def check_sound(policy: "Policy") -> None:
     one_each = {"error_weights": policy.judge.error_weights, "entity_errors": np.array(policy.facts.entity_errors)}
     beliefs = policy.combiner.beliefs
     if beliefs is not None:
-        one_each["evidence"] = beliefs.evidence.bias
+        one_each["evidence"] = beliefs.silent
     for name, array in one_each.items():
         check.same_shape(array, name, (size,), "one for each entity")
     check.same_shape(policy.past.features[:1], "past", blank.shape, "one number for each feature")

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int
+from jaxtyping import Bool, Float, Int
 
 from askwho._parts import State, part
-from askwho.beliefs import NEVER, Asking, Beliefs, Case
+from askwho.beliefs import NEVER, Asking, Beliefs, Numbers, World
 from askwho.policy._outcomes import Outcomes
 
 
@@ -25,14 +25,14 @@ class InTurn:
 
     def next(
         self,
-        beliefs: Beliefs,
-        case: Case,
+        beliefs: Beliefs | Numbers,
+        case: World,
         *,
         asked: Bool[np.ndarray, "n a"],
         fees: Float[np.ndarray, "n a"],
         fee_weights: Float[np.ndarray, " n"],
         alike: tuple[int, ...] = (),
-    ) -> tuple[Int[np.ndarray, " n"], Float32[np.ndarray, "n c"]]:
+    ) -> tuple[Int[np.ndarray, " n"], Float[np.ndarray, "n c"]]:
         """Return whom to ask next, −1 where it is time to decide, shape (n,), and what is believed so far, (n, C).
 
         Stateless: the same answers give the same next step.
@@ -55,7 +55,7 @@ class InTurn:
         entity = np.full(len(case), -1)
         inside = asked[:, asking.entities]
         count = inside.sum(axis=1)
-        nobody = np.logical_not(np.any(asked & ~beliefs.evidence.silent, axis=1))
+        nobody = np.logical_not(np.any(asked & ~beliefs.silent, axis=1))
         heard = asking.pool.hear_all(small, inside)
         for level, rate in _alike(count, fee_weights) if len(asking.entities) else ():
             rows = np.flatnonzero((count == level) & (fee_weights == rate))

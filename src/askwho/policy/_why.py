@@ -6,9 +6,8 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from askwho._parts import State, part
-from askwho._types import Task
+from askwho._unit import Unit
 from askwho.core import Panel
-from askwho.policy._errors import shown
 
 # Past queries kept to explain by: enough that some are near, few enough for a small artefact.
 _MOST_ROWS = 2000
@@ -170,7 +169,7 @@ def explain(
     fees: Float[np.ndarray, " a"],
     committee_errors: Float[np.ndarray, " K"],
     past: Past,
-    task: Task,
+    unit: Unit,
 ) -> Why:
     """Return why a query goes to the first k of an order.
 
@@ -180,12 +179,12 @@ def explain(
         k: how many are asked.
         query: which query it is called.
         known: shape (d,), its features.
-        expected: shape (|A|,), expected errors, squared for regression, as everything here until it is shown.
+        expected: shape (|A|,), expected errors as they are learned, until they are shown.
         deviations: shape (|A|,), how far off those may be; NaN where a log tells, and no variance.
         fees: shape (|A|,), expected.
         committee_errors: shape (K,), what the first 1, 2, ... are expected to get together.
         past: queries to compare with.
-        task: what the truth is.
+        unit: how errors are shown.
     """
     near = past.nearest(known)
     reasons: list[Reason] = []
@@ -196,19 +195,19 @@ def explain(
                 rank=r + 1,
                 name=panel.names[j],
                 asked=r < k,
-                expected_error=shown(float(expected[j]), task),
-                uncertainty=_shown_deviation(float(expected[j]), float(deviations[j]), task),
+                expected_error=unit.shown(float(expected[j])),
+                uncertainty=_shown_deviation(float(expected[j]), float(deviations[j]), unit),
                 fee=float(fees[j]),
-                nearby_error=shown(float(seen.mean()), task) if seen.size else None,
+                nearby_error=unit.shown(float(seen.mean())) if seen.size else None,
                 nearby=int(seen.size),
-                committee_error=shown(float(committee_errors[r]), task) if r < len(committee_errors) else None,
+                committee_error=unit.shown(float(committee_errors[r])) if r < len(committee_errors) else None,
             )
         )
     return Why(query, tuple(reasons), tuple(int(row) for row in past.rows[near]))
 
 
-def _shown_deviation(expected: float, deviation: float, task: Task) -> float | None:
+def _shown_deviation(expected: float, deviation: float, unit: Unit) -> float | None:
     """How far off an expected error is as it is shown: that of a root is smaller, by its slope."""
     if np.isnan(deviation):
         return None
-    return deviation if task == "classification" else deviation / (2.0 * max(shown(expected, task), 1e-12))
+    return deviation / (2.0 * max(unit.shown(expected), 1e-12)) if unit.root else deviation

@@ -4,6 +4,7 @@ from askwho.replay._alike import alike, constant_committees
 from askwho.replay._chances import chances_of, looked_up
 from askwho.replay._later import later, none_later
 from askwho.replay._replay import Replay, Taken, at_size, checked_scores, joined, members_of, price_grid
+from askwho.replay._residuals import intervals_at_once, intervals_in_turn
 from askwho.replay._robust import corrected, like_at_once, pooled_ratio
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "checked_scores",
     "constant_committees",
     "corrected",
+    "intervals_at_once",
+    "intervals_in_turn",
     "joined",
     "later",
     "like_at_once",

@@ -33,7 +33,7 @@ def constant_committees(replay: Replay, width: int) -> Int[np.ndarray, "c K"]:
             members = np.where(np.arange(width) <= k, np.array(order), -1)
             found.setdefault(frozenset(order[: k + 1]), (members, errors[:, k], fees[:, k]))
     members, errors, fees = (np.stack(each) for each in zip(*found.values(), strict=True))
-    return Fixed(members, errors, fees).front(log.task).members
+    return Fixed(members, errors, fees).front(log.unit).members
 
 
 def alike(
@@ -64,9 +64,9 @@ def _errors(replay: Replay, members: Int[np.ndarray, " k"], asking: Asking | Non
     """The errors of one committee, NaN where a member was not asked."""
     if asking is None:
         return replay.errors(np.tile(members, (len(replay.log), 1)))[:, -1]
-    beliefs, case, answers, truth = replay.believed()
+    beliefs, case, _, truth = replay.believed()
     asked = np.tile(replay.log.panel.own, (len(truth), 1))
     asked[:, members] = True
-    decided, sure = beliefs.decide(case, asking.believe(beliefs.pool, case, asked), answers, asked)
+    _, errors = replay.settled(asking.believe(beliefs.pool, case, asked), asked)
     known = ~(asked & ~replay.asked).any(axis=1)
-    return np.where(known, ((decided != truth) | (sure == 0)).astype(np.float64), np.nan)
+    return np.where(known, errors, np.nan)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._types import FloatTable, Order
-from askwho.core import Answers, Cell, in_order
+from askwho.core import Answers, Cell, elementwise_error, in_order
 from askwho.data import Log
 from askwho.exceptions import InvalidInputError
 from askwho.metrics import Frontier, area, best_of_k, prefix_errors, stated_budgets
@@ -25,6 +25,8 @@ from askwho.policy import (
     Combine,
     Combiner,
     Judgement,
+    NumberCase,
+    Numbers,
     Outcomes,
     Policy,
     Seen,
@@ -53,11 +55,13 @@ class Taken:
         errors: shape (n,); NaN where somebody was to be asked whose answer the log does not have.
         fees: shape (n,), what was charged; NaN likewise.
         order: shape (n, depth), who was asked, −1 after the last.
+        values: shape (n,), what was decided; whatever stands where errors are not known is to be ignored.
     """
 
     errors: Float[np.ndarray, " n"]
     fees: Float[np.ndarray, " n"]
     order: Int[np.ndarray, "n d"]
+    values: Shaped[np.ndarray, " n"]
 
     @property
     def sizes(self) -> Int[np.ndarray, " n"]:
@@ -80,7 +84,7 @@ class Replay:
     log: Log
     seen: Seen
     combiner: Combiner
-    case: Case | None = None
+    case: Case | NumberCase | None = None
     chances: Chances | None = None
 
     @classmethod
@@ -112,6 +116,11 @@ class Replay:
             case = policy.combiner.case(whole.answers, seen, whole.info)
         if log.task != policy.task:
             raise InvalidInputError(f"`log` must be one of {policy.task}, as the policy's own was, got {log.task}.")
+        if log.unit != policy.unit:
+            raise InvalidInputError(
+                f"`log` must be scored as the policy's own was, by {policy.unit.name}, got {log.unit.name}: "
+                "read it with the policy's columns."
+            )
         if case is not None:
             case = replace(case, there=seen.judged.covered)
         return cls(whole, seen, policy.combiner, case, chances_of(whole, seen.X, looked_up(whole, seen.X)))
@@ -144,10 +153,12 @@ class Replay:
             made = self.combiner.case(log.answers, self.seen, log.info)
             assert made is not None  # noqa: S101 - there are beliefs where there was a case
             case = replace(made, there=self.case.there)
+            if not isinstance(made, Case) or not isinstance(self.case, Case):
+                return Replay(log, self.seen, self.combiner, case)
             if not anew and len(made.labels) and made.evidence.shape == self.case.evidence.shape:
                 # What was really said speaks out of fold, as it did before.
                 heard = self.asked[:, :, None]
-                case = replace(case, evidence=np.where(heard, self.case.evidence, made.evidence))
+                case = replace(made, there=self.case.there, evidence=np.where(heard, self.case.evidence, made.evidence))
         return Replay(log, self.seen, self.combiner, case)
 
     @property
@@ -250,12 +261,12 @@ class Replay:
             for k in range(per_k.shape[1]):
                 share = np.where(np.isnan(per_k[:, k]), 0.0, weights[:, k])
                 if share.any():
-                    error = mean_error(per_k[:, k], self.log.task, None if self.chances is None else share)
+                    error = mean_error(per_k[:, k], self.log.unit, None if self.chances is None else share)
                     found.append((float(paid[:, k].mean()), error, effective(share)))
         # A committee that hardly any row could score says nothing of a ranking, unless there is nothing else.
         told = [point for point in found if point[2] >= min(FEWEST_EFFECTIVE, len(order) / 2)] or found
         if not told:
-            first = mean_error(in_order(self.seen.expected, order)[:, 0], self.log.task)
+            first = mean_error(in_order(self.seen.expected, order)[:, 0], self.log.unit)
             told = [(float(self.paid(order)[:, 0].mean()), first, 0.0)]
         points = np.array(told)
         return area(Frontier.of(points[:, 0], points[:, 1]), self.budgets)
@@ -351,15 +362,16 @@ class Replay:
 
     def in_turn(self, asking: Asking, price: float) -> Taken:
         """Return what asking in turn comes to at a price."""
-        beliefs, case, answers, truth = self.believed()
+        _, case, _, _ = self.believed()
         asked = self.asked
         own = self.log.panel.own
         turns = in_turn(asking, case, fees=self.seen.fees, fee_weight=price, asked=asked, own=own)
-        decided, sure = beliefs.decide(case, turns.believed, answers, turns.members(asked.shape[1]))
-        errors = np.where(turns.known, ((decided != truth) | (sure == 0)).astype(np.float64), np.nan)
+        members = turns.members(asked.shape[1])
+        values, came = self.settled(turns.believed, members)
+        errors = np.where(turns.known, came, np.nan)
         # What would have been paid beyond an answer that the log does not have is not known either.
         fees = np.where(turns.known, turns.paid(self.log.fees), np.nan)
-        return Taken(self._scored(errors), fees, turns.order)
+        return Taken(self._scored(errors), fees, turns.order, values)
 
     def walked(
         self, asking: Asking, prices: Float[np.ndarray, " p"]
@@ -406,10 +418,23 @@ class Replay:
             np.rint(size).astype(np.intp),
         )
 
-    def believed(self) -> tuple[Beliefs, Case, Answers, np.ndarray]:
+    def settled(
+        self, believed: Float[np.ndarray, "n c"], asked: Bool[np.ndarray, "n a"]
+    ) -> tuple[Shaped[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        """Return what is decided by what is believed, shape (n, C), after those were asked, and what that errs."""
+        _, case, answers, truth = self.believed()
+        settled = self.combiner.settle(case, believed, answers, asked)
+        if self.log.task == "classification":
+            return settled.values, ((settled.values != truth) | ~settled.decided).astype(np.float64)
+        right = truth.astype(np.float64)
+        errors = elementwise_error(np.where(settled.decided, settled.values, right), right, self.log.scored_by)
+        # As of an answer that cannot be used: the worst that anybody did.
+        return settled.values, np.where(settled.decided, errors, np.nanmax(self.log.errors, initial=0.0))
+
+    def believed(self) -> tuple[Beliefs | Numbers, Case | NumberCase, Answers, np.ndarray]:
         """Return what asking in turn needs of these rows, the truth (n,) at the end, or say that it cannot be had."""
         if self.combiner.beliefs is None or self.case is None or self.log.answers is None or self.log.truth is None:
-            raise InvalidInputError("`log` must hold answers that are classes, and the policy beliefs, to ask in turn.")
+            raise InvalidInputError("`log` must hold answers, and the policy beliefs, to ask in turn.")
         return self.combiner.beliefs, self.case, self.log.answers, self.log.truth
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from askwho._types import Task
+from askwho._unit import Unit
 from askwho.policy import POSTERIOR
 from askwho.report._changes import Changed, Changes
 from askwho.report._findings import Decided
@@ -21,7 +21,7 @@ _WEIGHED = (
 
 def changed(changes: Changes | None, decided: Decided) -> Html:
     """Return the queries where the committee changed the outcome, with the explanation."""
-    title, task = "Where the committee changed the outcome", decided.held.log.task
+    title, unit = "Where the committee changed the outcome", decided.policy.unit
     if changes is None:
         return section(
             "changed",
@@ -34,8 +34,8 @@ def changed(changes: Changes | None, decided: Decided) -> Html:
             title,
             absent("At this setting nobody is asked second, or the log does not hold what the second said."),
         )
-    closer = "closer to the truth" if task == "regression" else "right where the first alone was wrong"
-    further = "further from it" if task == "regression" else "wrong where the first alone was right"
+    closer = "right where the first alone was wrong" if unit.share else "closer to the truth"
+    further = "wrong where the first alone was right" if unit.share else "further from it"
     words = (
         f"More than one was asked about {changes.several:,} queries. The committee was {closer} in {changes.better:,} "
         f"of them, and {further} in {changes.worse:,}."
@@ -51,7 +51,7 @@ def changed(changes: Changes | None, decided: Decided) -> Html:
 
 
 def _card(one: Changed, decided: Decided) -> Html:
-    task, why = decided.held.log.task, one.why
+    unit, why = decided.policy.unit, one.why
     mark = element(
         "span", "for the better" if one.better else "for the worse", class_="better" if one.better else "worse"
     )
@@ -64,19 +64,19 @@ def _card(one: Changed, decided: Decided) -> Html:
             quoted(first, 40),
             " alone it would have decided ",
             element("strong", quoted(_value(one.first), 60)),
-            f" ({_judged(one.errors[0], task)}); the committee of {len(why.chosen)} decided ",
+            f" ({_judged(one.errors[0], unit)}); the committee of {len(why.chosen)} decided ",
             element("strong", quoted(_value(one.decided), 60)),
-            f" ({_judged(one.errors[1], task)}).",
+            f" ({_judged(one.errors[1], unit)}).",
         ]
     )
     rows = [
         [
             quoted(reason.name, 40),
             quoted(_value(one.said.get(reason.name)), 40),
-            error_of(reason.expected_error, task),
-            "–" if reason.nearby_error is None else f"{error_of(reason.nearby_error, task)} over {reason.nearby}",
+            error_of(reason.expected_error, unit),
+            "–" if reason.nearby_error is None else f"{error_of(reason.nearby_error, unit)} over {reason.nearby}",
             number(reason.fee),
-            error_of(reason.committee_error, task),
+            error_of(reason.committee_error, unit),
         ]
         for reason in why.chosen
     ]
@@ -116,8 +116,10 @@ def _query(decided: Decided, row: int) -> list[Html]:
     return [joined(shown, " · ")]
 
 
-def _judged(error: float, task: Task) -> str:
-    return f"off by {number(float(np.sqrt(error)))}" if task == "regression" else "wrong" if error > 0 else "right"
+def _judged(error: float, unit: Unit) -> str:
+    if unit.share:
+        return "wrong" if error > 0 else "right"
+    return f"off by {number(unit.shown(error))}"
 
 
 def _value(value: object) -> str:

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from askwho._types import Task
+from askwho._unit import Unit
 from askwho.report._drawing import Drawing
 from askwho.report._findings import Bin, Decided, Grouping
 from askwho.report._html import name_of, plain
 from askwho.report._palette import LIGHT
-from askwho.report._words import error_name, number, share
+from askwho.report._words import number, share
 
 MOST_ENTITIES = 12
 """Bars that a figure can hold and still be read; everybody is in the table below it."""
@@ -116,7 +116,7 @@ def difficulty(decided: Decided, codes: Int[np.ndarray, " n"]) -> Drawing:
     return Drawing("difficulty", says, paint)
 
 
-def calibration(chosen: Sequence[Bin], whose: str, entities: Sequence[Bin], task: Task) -> Drawing:
+def calibration(chosen: Sequence[Bin], whose: str, entities: Sequence[Bin], unit: Unit) -> Drawing:
     """Draw expected against observed errors: of what was chosen, `whose` in words, and of everybody alone."""
 
     def paint(figure: Any, *, phone: bool) -> None:  # noqa: ANN401
@@ -143,8 +143,8 @@ def calibration(chosen: Sequence[Bin], whose: str, entities: Sequence[Bin], task
                 )
         axis.set_xlim(0, top * 1.05 or 1.0)
         axis.set_ylim(0, top * 1.05 or 1.0)
-        axis.set_xlabel(f"expected {error_name(task)}")
-        axis.set_ylabel(f"observed {error_name(task)}")
+        axis.set_xlabel(f"expected {unit.name}")
+        axis.set_ylabel(f"observed {unit.name}")
         axis.grid(linewidth=0.6)
         figure.legend(loc="outside lower center", ncols=2 if phone else 3, columnspacing=1.2, handletextpad=0.5)
 

@@ -55,8 +55,8 @@ class Decided:
             errors=errors,
             first=prefix[:, 0],
             fees=fees,
-            # As a loss, squared for numbers, so that its means are taken before the root.
-            expected=np.square(expected) if log.task == "regression" else expected,
+            # As a loss, so that its means are taken before a root is.
+            expected=policy.unit.losses(expected),
         )
 
     @property

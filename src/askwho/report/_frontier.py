@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from askwho._types import Task
+from askwho._unit import Unit
 from askwho.evaluation import Frontier
 from askwho.report._drawing import Drawing
 from askwho.report._html import name_of
 from askwho.report._palette import LIGHT
-from askwho.report._words import error_name, error_of, number
+from askwho.report._words import error_of, number
 
 EVERYBODY = {
     "majority_all": "everybody's vote",
@@ -40,22 +40,22 @@ class Series:
         columns = np.array(cells, dtype=np.float64).reshape(-1, 4).T
         return cls(*columns)
 
-    def hull(self, task: Task) -> "Series":
+    def hull(self, unit: Unit) -> "Series":
         """Return the settings worth using; for squared errors mixtures mix squares."""
         if not len(self.fees):
             return self
-        best = Frontier.of(self.fees, np.square(self.errors) if task == "regression" else self.errors).settings
+        best = Frontier.of(self.fees, unit.losses(self.errors)).settings
         return Series(self.fees[best], self.errors[best], self.low[best], self.high[best])
 
 
 def frontier(result: Mapping[str, Any]) -> Drawing:
     """Draw error against mean fee: the policy, with intervals, beside the baselines."""
-    task: Task = result["task"]
+    unit = Unit(**result["unit"])
     base, best = result["baselines"], result["baselines"]["best_single"]
     ours = {
-        "askwho, all at once": (Series.of(result["adaptive"]).hull(task), LIGHT["accent"], "o"),
-        "askwho, one at a time": (Series.of(result["sequential"]).hull(task), LIGHT["warm"], "s"),
-        "askwho, one k for all": (Series.of(result["fixed_k"]).hull(task), LIGHT["accent"], "x"),
+        "askwho, all at once": (Series.of(result["adaptive"]).hull(unit), LIGHT["accent"], "o"),
+        "askwho, one at a time": (Series.of(result["sequential"]).hull(unit), LIGHT["warm"], "s"),
+        "askwho, one k for all": (Series.of(result["fixed_k"]).hull(unit), LIGHT["accent"], "x"),
     }
     oracle = Series.of(base["oracle"], "needs_truth_error")
     chance = Series.of(base["random"])
@@ -103,16 +103,16 @@ def frontier(result: Mapping[str, Any]) -> Drawing:
             label="oracle (needs the truth)",
         )
         axis.set_ylim(*_view(seen, [single, *(series for series, *_ in ours.values())]))
-        axis.set_ylabel(error_name(task))
+        axis.set_ylabel(unit.name)
         axis.grid(axis="y", linewidth=0.6)
         figure.legend(loc="outside lower center", ncols=2 if phone else 4, columnspacing=1.2, handletextpad=0.5)
 
     first = ours["askwho, all at once"][0]
     says = (
-        f"The {error_name(task)} against the mean fee. askwho, all at once, goes from "
-        f"{error_of(_at(first.errors, 0), task)} at {number(_at(first.fees, 0))} to "
-        f"{error_of(_at(first.errors, -1), task)} at {number(_at(first.fees, -1))}; the best single entity gets "
-        f"{error_of(best['error'], task)} at {number(best['mean_fee'])}."
+        f"The {unit.name} against the mean fee. askwho, all at once, goes from "
+        f"{error_of(_at(first.errors, 0), unit)} at {number(_at(first.fees, 0))} to "
+        f"{error_of(_at(first.errors, -1), unit)} at {number(_at(first.fees, -1))}; the best single entity gets "
+        f"{error_of(best['error'], unit)} at {number(best['mean_fee'])}."
     )
     return Drawing("frontier", says, paint, height=4.3, phone_height=4.9)
 

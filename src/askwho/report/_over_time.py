@@ -15,7 +15,7 @@ from askwho.report._findings import Decided, bins_of
 from askwho.report._html import Html, element, joined, name_of, plain, quoted, table
 from askwho.report._palette import LIGHT
 from askwho.report._sections import Figure, absent, section
-from askwho.report._words import Bounds, error_name, error_of, number, with_bounds
+from askwho.report._words import Bounds, error_of, number, with_bounds
 
 # Blocks that a table and a figure can hold and still be read.
 _MOST_BLOCKS = 8
@@ -85,7 +85,7 @@ class Blocks:
 
 def over_time(blocks: Blocks, decided: Decided, best: str) -> Drawing:
     """Draw errors by block of time, the policy beside a few entities, and what it pays below."""
-    task, names = decided.held.log.task, decided.decisions.panel.names
+    unit, names = decided.policy.unit, decided.decisions.panel.names
     shown = _drawn(blocks, decided, best)
     places = np.arange(len(blocks.starts))
     paid = any(fee for fee, _ in blocks.fees)
@@ -102,7 +102,7 @@ def over_time(blocks: Blocks, decided: Decided, best: str) -> Drawing:
         errors, low, high = _series(blocks.errors)
         axis.plot(places, errors, "o-", color=LIGHT["accent"], markersize=4, linewidth=1.8, label="askwho", zorder=5)
         axis.fill_between(places, low, high, color=LIGHT["accent"], alpha=0.14, linewidth=0, zorder=2)
-        axis.set_ylabel(error_name(task))
+        axis.set_ylabel(unit.name)
         axis.set_ylim(bottom=0)
         axis.grid(axis="y", linewidth=0.6)
         if paid:
@@ -118,18 +118,18 @@ def over_time(blocks: Blocks, decided: Decided, best: str) -> Drawing:
 
     first, last = blocks.errors[0][0], blocks.errors[-1][0]
     says = (
-        f"The {error_name(task)} by block of time: askwho's goes from {error_of(first, task)} in the first to "
-        f"{error_of(last, task)} in the last."
+        f"The {unit.name} by block of time: askwho's goes from {error_of(first, unit)} in the first to "
+        f"{error_of(last, unit)} in the last."
     )
     return Drawing("over-time", says, paint, height=4.6, phone_height=5.0)
 
 
 def over_time_section(blocks: Blocks, decided: Decided, best: str, figure: Figure) -> Html:
     """Return what moved over time, in words, a figure and tables."""
-    task, names = decided.held.log.task, decided.decisions.panel.names
+    unit, names = decided.policy.unit, decided.decisions.panel.names
 
     def spell(value: float | None) -> str:
-        return error_of(value, task)
+        return error_of(value, unit)
 
     single = blocks.entities[names.index(best)]
     rows = [
@@ -144,7 +144,7 @@ def over_time_section(blocks: Blocks, decided: Decided, best: str, figure: Figur
             blocks.starts, blocks.sizes, blocks.errors, blocks.fees, single, strict=True
         )
     ]
-    head = ["from", "queries", f"askwho's {error_name(task)}", "its mean fee", "best single's"]
+    head = ["from", "queries", f"askwho's {unit.name}", "its mean fee", "best single's"]
     everybody = [
         [quoted(names[j], 60), *(with_bounds(*told, spell) for told in each)] for j, each in enumerate(blocks.entities)
     ]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from askwho._types import Task
+from askwho._unit import Unit
 from askwho.evaluation import Resamples
 from askwho.replay import members_of
 from askwho.report import _findings as findings
@@ -13,7 +13,7 @@ from askwho.report._figures import most_asked
 from askwho.report._findings import Bin, Decided, Grouping
 from askwho.report._frontier import EVERYBODY
 from askwho.report._html import Html, element, joined, plain, quoted, table
-from askwho.report._words import error_name, error_of, number, share, with_bounds
+from askwho.report._words import error_of, number, share, with_bounds
 
 Figure = Callable[[str], Html]
 """From the name of a figure to the figure with its files."""
@@ -28,11 +28,11 @@ def section(ident: str, title: str, *inside: str | None) -> Html:
 
 def frontier(result: Mapping[str, Any], figure: Figure) -> Html:
     """Return what an error costs: the frontier, and a table of all settings."""
-    task: Task = result["task"]
+    unit = Unit(**result["unit"])
     base, rows = result["baselines"], []
 
     def row(what: str, entry: Mapping[str, Any], name: str = "error", size: str = "mean_k") -> list[str]:
-        got = with_bounds(entry[name], entry[f"{name}_interval"], lambda value: error_of(value, task))
+        got = with_bounds(entry[name], entry[f"{name}_interval"], lambda value: error_of(value, unit))
         paid = with_bounds(entry["mean_fee"], entry["mean_fee_interval"], number)
         return [what, number(entry.get(size)), got, paid]
 
@@ -75,22 +75,22 @@ def frontier(result: Mapping[str, Any], figure: Figure) -> Html:
         _more("Every entity alone", _entities(result)),
         _more(
             "Every setting, with intervals",
-            table(["setting", "mean k", error_name(task), "mean fee"], shown, label="Every setting", words=1),
+            table(["setting", "mean k", unit.name, "mean fee"], shown, label="Every setting", words=1),
         ),
     )
 
 
 def _entities(result: Mapping[str, Any]) -> Html:
-    task: Task = result["task"]
+    unit = Unit(**result["unit"])
     rows = [
         [
             quoted(entry["name"], 60),
-            with_bounds(entry["error"], entry["error_interval"], lambda value: error_of(value, task)),
+            with_bounds(entry["error"], entry["error_interval"], lambda value: error_of(value, unit)),
             number(entry["fee"]),
         ]
         for entry in sorted(result["entities"], key=lambda entry: (entry["error"] is None, entry["error"]))
     ]
-    return table(["entity", error_name(task), "fee"], rows, label="Every entity alone")
+    return table(["entity", unit.name, "fee"], rows, label="Every entity alone")
 
 
 def asked(
@@ -136,7 +136,7 @@ def _by_group(
             "and features. --by COLUMN names one."
         )
         return [element("h3", "By group"), element("p", reason, class_="muted")]
-    task, rows = resamples.task, []
+    unit, rows = resamples.unit, []
     place = decided.decisions.panel.names.index(best)
     single = np.zeros(decided.held.asked.shape, dtype=bool)
     single[:, place] = True
@@ -150,11 +150,11 @@ def _by_group(
                 f"{int(inside.sum()):,}",
                 number(float(decided.decisions.k[inside].mean())),
                 number(float(decided.fees[inside].mean())),
-                with_bounds(got, span, lambda value: error_of(value, task)),
-                error_of(alone, task),
+                with_bounds(got, span, lambda value: error_of(value, unit)),
+                error_of(alone, unit),
             ]
         )
-    head = [plain(grouping.column, 40), "queries", "mean k", "mean fee", error_name(task), "best single's"]
+    head = [plain(grouping.column, 40), "queries", "mean k", "mean fee", unit.name, "best single's"]
     return [
         element("h3", joined(["By ", quoted(grouping.column, 40)])),
         figure("groups"),
@@ -164,7 +164,7 @@ def _by_group(
 
 def difficulty(decided: Decided, codes: np.ndarray, resamples: Resamples, figure: Figure) -> Html:
     """Return how many are asked, by how hard the queries look."""
-    title, k, task = "How k grows with difficulty", decided.decisions.k, resamples.task
+    title, k, unit = "How k grows with difficulty", decided.decisions.k, resamples.unit
     if decided.held.log.answers is None:
         return section(
             "difficulty", title, absent("Without answers nothing can be combined: it is always one who is asked.")
@@ -181,29 +181,28 @@ def difficulty(decided: Decided, codes: np.ndarray, resamples: Resamples, figure
         ]
         looks = float(resamples.shown(decided.difficulty[inside].mean(keepdims=True))[0])
         paid, size = float(decided.fees[inside].mean()), float(k[inside].mean())
-        shown = [error_of(figure, task) for figure in (looks, *figures)]
+        shown = [error_of(figure, unit) for figure in (looks, *figures)]
         rows.append([str(b + 1), shown[0], number(size), number(paid), *shown[1:]])
     head = ["part", "looks like", "mean k", "mean fee", "first alone", "committee"]
-    what = "RMSE" if task == "regression" else "error"
     return section(
         "difficulty",
         title,
-        element("p", f"How hard a query looks beforehand: the least {what} that is expected of anybody."),
+        element("p", f"How hard a query looks beforehand: the least {unit.name} that is expected of anybody."),
         figure("difficulty"),
         _more("The same as a table, with what came of it", table(head, rows, label="By difficulty")),
     )
 
 
-def calibration(chosen: Sequence[Bin], whose: str, entities: Sequence[Bin], task: Task, figure: Figure) -> Html:
+def calibration(chosen: Sequence[Bin], whose: str, entities: Sequence[Bin], unit: Unit, figure: Figure) -> Html:
     """Return how far expected errors can be trusted, of what was chosen (`whose`, in words) and of everybody alone."""
     title = "Can its expectations be trusted?"
     if not entities:
         return section("calibration", title, absent("Nobody whom the policy knows was asked in this log."))
 
     def spell(value: float | None) -> str:
-        return error_of(value, task)
+        return error_of(value, unit)
 
-    said = [f"Before anybody is asked the policy expects an {error_name(task)} of each entity, and of what it chooses."]
+    said = [f"Before anybody is asked the policy expects {unit.with_article} of each entity, and of what it chooses."]
     if chosen:
         said.append(
             f"In the mean over the bins below, that of {whose} is {spell(findings.gap(list(chosen)))} away from what "

@@ -9,7 +9,7 @@ from askwho.policy import GivenChances
 from askwho.report._findings import Decided
 from askwho.report._html import Html, element, quoted, table
 from askwho.report._sections import section
-from askwho.report._words import error_name, error_of, number
+from askwho.report._words import error_of, number
 
 # Odds that are off by so much: a quarter more is what a forgotten reason may do, and threefold a strong one.
 _SHOWN = (1.0, 1.25, 1.5, 2.0, 3.0)
@@ -31,11 +31,11 @@ def hidden_reasons(decided: Decided, best: str, resamples: Resamples) -> Html | 
     single = single_point(held, policy.panel.names.index(best))
     if any(not tally.told for tally in resamples.tally([decided.point, single])):
         return None
-    task = resamples.task
+    unit = resamples.unit
     ours, theirs = (sensitivity(point, resamples, _SHOWN) for point in (decided.point, single))
 
     def cell(bound: Bound) -> str:
-        low, high, least, most = (error_of(value, task) for value in (bound.low, bound.high, *bound.interval))
+        low, high, least, most = (error_of(value, unit) for value in (bound.low, bound.high, *bound.interval))
         return f"{low if low == high else f'{low} to {high}'} [{least}, {most}]"
 
     rows = [[number(our.gamma), cell(our), cell(their)] for our, their in zip(ours, theirs, strict=True)]
@@ -51,7 +51,7 @@ def hidden_reasons(decided: Decided, best: str, resamples: Resamples) -> Html | 
             "the chance of the sample (95%).",
         ),
         element("p", _verdict(*tried)),
-        table(["Γ", f"{error_name(task)} as above", quoted(f"{best} alone", 60)], rows, label="If odds are off by Γ"),
+        table(["Γ", f"{unit.name} as above", quoted(f"{best} alone", 60)], rows, label="If odds are off by Γ"),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from askwho._types import Task
+from askwho._unit import Unit
 
 Bounds = Sequence[float | None]
 
@@ -37,11 +37,11 @@ def share(value: float | None) -> str:
     return f"{value:.1%}" if 0 < value < 0.0095 else f"{value:.0%}"
 
 
-def error_of(value: float | None, task: Task) -> str:
-    """Return an error: a share of wrong answers with three digits, a root of squares with three figures."""
+def error_of(value: float | None, unit: Unit) -> str:
+    """Return an error: a share of wrong answers with three digits, any other with three figures."""
     if value is None or not np.isfinite(value):
         return "–"
-    return number(value) if task == "regression" else f"{value:.3f}"
+    return f"{value:.3f}" if unit.share else number(value)
 
 
 def with_bounds(value: float | None, interval: Bounds, spell: Callable[[float | None], str]) -> str:
@@ -56,11 +56,6 @@ def with_bounds(value: float | None, interval: Bounds, spell: Callable[[float | 
         if value is None or low is None or high is None
         else f"{spell(value)} [{spell(low)}, {spell(high)}]"
     )
-
-
-def error_name(task: Task) -> str:
-    """Return what an error is called on an axis or in a table."""
-    return "RMSE" if task == "regression" else "error"
 
 
 @dataclass(frozen=True)
@@ -85,12 +80,12 @@ def headline_of(result: Mapping[str, Any], *, graded: bool) -> Headline:
         result: what `evaluate` returned.
         graded: whether the log holds grades instead of a truth.
     """
-    head, task = result["headline"], result["task"]
+    head, unit = result["headline"], Unit(**result["unit"])
     match, match_words, match_bounds = _matching(head)
-    less, more = ("lower", "higher") if task == "regression" else ("less error", "more error")
-    if task == "classification" and not graded:
+    less, more = ("less error", "more error") if unit.share else ("lower", "higher")
+    if unit.share and not graded:
         less, more = "fewer errors", "more errors"
-    an_rmse = "an RMSE " if task == "regression" else ""
+    of_numbers = "" if unit.share else f"{unit.with_article} "
     saved, around = head["error_saved"], head["error_saved_interval"]
     parts, beside = [match_words], [match_bounds] if match_bounds else []
     if saved is not None:
@@ -98,13 +93,13 @@ def headline_of(result: Mapping[str, Any], *, graded: bool) -> Headline:
         parts.append(
             "at its fee the same error"
             if by == "0%" or abs(saved) < 0.0005
-            else f"at its fee {an_rmse}{by} {less if saved > 0 else more}"
+            else f"at its fee {of_numbers}{by} {less if saved > 0 else more}"
         )
         if around[0] is not None:
             low, high = (-around[1], -around[0]) if saved < 0 else around
             sure = "" if low > 0 else ", so that it may be chance"
             span = f"{_signed(low)} to {_signed(high)}"
-            beside.append(f"{an_rmse}{span} {less if saved >= 0 else more} at its fee{sure}")
+            beside.append(f"{of_numbers}{span} {less if saved >= 0 else more} at its fee{sure}")
     says = "; ".join(parts) + "."
     return Headline(says, "95% intervals: " + "; ".join(beside) + "." if beside else "", match)
 

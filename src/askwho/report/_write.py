@@ -26,7 +26,7 @@ from askwho.report._html import Html, element, joined, plain, quoted
 from askwho.report._over_time import Blocks, over_time, over_time_section
 from askwho.report._page import Figures, page
 from askwho.report._sensitivity import hidden_reasons
-from askwho.report._words import Headline, error_name, error_of, headline_of, number, with_bounds
+from askwho.report._words import Headline, error_of, headline_of, number, with_bounds
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def write_report(
     best = result["baselines"]["best_single"]["name"]
     setting = target or default_target(policy, best)
     decided = Decided.of(policy, log, setting, scores=scores)
-    resamples = Resamples.of(log.groups, log.task, draws=draws, random_state=random_state)
+    resamples = Resamples.of(log.groups, policy.unit, draws=draws, random_state=random_state)
     head = headline_of(result, graded=log.truth is None)
     made = _Parts(
         result,
@@ -119,7 +119,7 @@ def write_report(
 def default_target(policy: Policy, best: str) -> Target:
     """Return the setting to show: the best single's fee as budget; the cheapest there is, where that is dearer."""
     fee = float(policy.judge.fees.usual[policy.panel.names.index(best)])
-    known = [point for point in policy.tried.validated(policy.task) if np.isfinite(point["error"])]
+    known = [point for point in policy.tried.validated(policy.unit) if np.isfinite(point["error"])]
     if any(point["mean_fee"] <= fee for point in known):
         return Target(budget=fee)
     return Target(fee_weight=float(min(known, key=lambda point: point["mean_fee"])["fee_weight"]))
@@ -174,7 +174,7 @@ class _Parts:
             _figures.asked(decided),
             *([] if self.grouping is None else [_figures.groups(decided, self.grouping)]),
             *([] if (k == k[0]).all() else [_figures.difficulty(decided, self.parts)]),
-            *([_figures.calibration(self.committees, self.whose, self.entities, drawn.task)] if self.entities else []),
+            *([_figures.calibration(self.committees, self.whose, self.entities, drawn.unit)] if self.entities else []),
             *([] if self.blocks is None else [over_time(self.blocks, decided, self.best)]),
         ]
 
@@ -187,29 +187,29 @@ class _Parts:
             *([] if hidden is None else [hidden]),
             _sections.asked(decided, self.grouping, self.best, self.setting, drawn, figure),
             _sections.difficulty(decided, self.parts, drawn, figure),
-            _sections.calibration(self.committees, self.whose, self.entities, drawn.task, figure),
+            _sections.calibration(self.committees, self.whose, self.entities, drawn.unit, figure),
             *([] if self.blocks is None else [over_time_section(self.blocks, decided, self.best, figure)]),
             changed(changes_of(decided), decided),
         ]
 
 
 def _header(head: Headline, parts: _Parts, title: str) -> Html:
-    result, chosen, task = parts.result, parts.chosen, parts.resamples.task
+    result, chosen, unit = parts.result, parts.chosen, parts.resamples.unit
     before, _, after = head.says.partition("{best}")
     size = number(float(parts.decided.decisions.k.mean()))
-    got = with_bounds(chosen["error"], chosen["error_interval"], lambda value: error_of(value, task))
+    got = with_bounds(chosen["error"], chosen["error_interval"], lambda value: error_of(value, unit))
     paid = with_bounds(chosen["mean_fee"], chosen["mean_fee_interval"], number)
     least = result["headline"]
     tiles = [
         ("Fee for the best single's error", "–" if head.match is None else f"{number(head.match)}×", "its fee = 1"),
         (
-            ("RMSE" if task == "regression" else "Error") + " at the best single's fee",
-            error_of(least["error_at_best_single_fee"], task),
-            f"it gets {error_of(least['best_single_error'], task)}",
+            unit.at_the_start + " at the best single's fee",
+            error_of(least["error_at_best_single_fee"], unit),
+            f"it gets {error_of(least['best_single_error'], unit)}",
         ),
         (
             "The least that can be had",
-            error_of(least["best_error"], task),
+            error_of(least["best_error"], unit),
             f"for {number(least['best_error_fee'])} a query",
         ),
         ("Queries", f"{result['n']:,}", f"{len(result['entities'])} can be asked"),
@@ -230,7 +230,7 @@ def _header(head: Headline, parts: _Parts, title: str) -> Html:
             element(
                 "p",
                 "The figures above are of the best settings on these very rows. With a setting chosen beforehand "
-                f"({parts.setting}) the policy gets {error_name(task)} {got} for a mean fee of {paid}, and asks {size} "
+                f"({parts.setting}) the policy gets {unit.name} {got} for a mean fee of {paid}, and asks {size} "
                 "in the mean.",
             ),
         ]

@@ -18,7 +18,6 @@ from askwho.policy._assign._limits import Limit, limits_of
 from askwho.policy._assign._master import Rows, Solution, solve, whole
 from askwho.policy._available import who_is_there
 from askwho.policy._decision import Decisions
-from askwho.policy._errors import shown
 from askwho.policy._ids import checked_ids, made_up_ids
 from askwho.policy._policy import Policy, Queries
 from askwho.policy._seen import Seen
@@ -187,10 +186,10 @@ def decisions_of(committees: Committees, picked: Proposals, ids: Shaped[np.ndarr
     policy, n = committees.policy, len(picked)
     order, k = committees.order(picked.query, picked.members), picked.members.sum(axis=1)
     within = np.arange(order.shape[1]) < k[:, None]
-    error = np.array([shown(max(each, 0.0), policy.task) for each in picked.error.tolist()])
+    error = np.array([policy.unit.shown(max(each, 0.0)) for each in picked.error.tolist()])
     # Whoever comes next in the order may have no room left: nobody is named in the place of those who do not answer.
     return Decisions(
-        policy.panel, ids, policy.task, committees.seen, order, k, error, np.ones(n), within.astype(np.float64), there=k
+        policy.panel, ids, policy.unit, committees.seen, order, k, error, np.ones(n), within.astype(np.float64), there=k
     )
 
 

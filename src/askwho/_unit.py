@@ -1,0 +1,48 @@
+"""The unit that errors are shown in: what they are called, and what is done to a mean of them."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How errors are shown, everywhere the same; what is learned and summed stays as it is.
+
+    Args:
+        name: what an error is called on an axis or in a table.
+        root: whether the root of a mean is shown: of squares, so that it is in the unit of the truth.
+        share: whether errors are shares of wrong answers, or 1 less a grade: within 0 and 1.
+    """
+
+    name: str = "error"
+    root: bool = False
+    share: bool = True
+
+    @property
+    def with_article(self) -> str:
+        """The name behind its article."""
+        return f"{'an' if self.name[0] in 'aeiouR' else 'a'} {self.name}"
+
+    @property
+    def at_the_start(self) -> str:
+        """The name as a sentence begins with it."""
+        return self.name[0].upper() + self.name[1:]
+
+    def shown(self, loss: float) -> float:
+        """Return an expected or a mean error as it is shown."""
+        return float(np.sqrt(max(loss, 0.0))) if self.root else loss
+
+    def all_shown(self, losses: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+        """Return expected or mean errors as they are shown, of the same shape."""
+        return np.sqrt(np.maximum(losses, 0.0)) if self.root else losses
+
+    def losses(self, shown: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+        """Return the errors that are shown so, of the same shape."""
+        return np.square(shown) if self.root else shown
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain form; `Unit(**plain)` reads it."""
+        return asdict(self)

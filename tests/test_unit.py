@@ -1,0 +1,47 @@
+"""One unit everywhere: what errors are called, and whether a root is taken."""
+
+import numpy as np
+import pytest
+
+from askwho._unit import Unit
+from askwho.core import unit_of
+
+
+@pytest.mark.parametrize(
+    ("error", "task", "unit"),
+    [
+        ("auto", "classification", Unit("error")),
+        ("auto", "regression", Unit("RMSE", root=True, share=False)),
+        ("squared", "regression", Unit("RMSE", root=True, share=False)),
+        ("absolute", "regression", Unit("mean absolute error", share=False)),
+        ("pinball:0.9", "regression", Unit("pinball loss at 0.9", share=False)),
+        ("smooth-l1", "regression", Unit("mean smooth L1 error", share=False)),
+        ("own", "regression", Unit("error", share=False)),
+        (np.hypot, "regression", Unit("error", share=False)),
+        (np.hypot, "classification", Unit("error")),
+    ],
+)
+def test_an_error_has_one_unit(error, task, unit):
+    assert unit_of(error, task) == unit
+    assert Unit(**unit.to_json()) == unit
+
+
+def test_a_root_is_taken_of_squares_alone():
+    squares, others = Unit("RMSE", root=True, share=False), Unit("mean absolute error", share=False)
+    losses = np.array([4.0, 9.0])
+    assert squares.shown(4.0) == 2.0
+    assert squares.all_shown(losses).tolist() == [2.0, 3.0]
+    assert squares.losses(squares.all_shown(losses)).tolist() == losses.tolist()
+    assert others.shown(4.0) == 4.0
+    assert others.all_shown(losses).tolist() == others.losses(losses).tolist() == [4.0, 9.0]
+
+
+def test_names_have_their_article():
+    names = ("RMSE", "error", "mean absolute error", "pinball loss at 0.9")
+    assert [Unit(name).with_article for name in names] == [
+        "an RMSE",
+        "an error",
+        "a mean absolute error",
+        "a pinball loss at 0.9",
+    ]
+    assert Unit("mean absolute error").at_the_start == "Mean absolute error"
