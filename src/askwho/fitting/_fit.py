@@ -24,6 +24,7 @@ from askwho.learners import Trial, check_learner, own_base
 from askwho.policy import (
     POSTERIOR,
     SPREAD,
+    Beliefs,
     Combine,
     Combiner,
     Facts,
@@ -218,7 +219,7 @@ def _spelling(combiner: Combiner, log: Log, trial: Trial | None) -> Combiner:
     """The combiner that knows how the log spells what may be decided for, whoever says so."""
     if log.answers is None or log.answers.spelled is None:
         return combiner
-    believed = None if combiner.beliefs is None else combiner.beliefs.classes
+    believed = combiner.beliefs.classes if isinstance(combiner.beliefs, Beliefs) else None
     known = [believed, None if trial is None else trial.base.classes]
     keys = [key for classes in known if classes is not None for key in classes.tolist()]
     return replace(combiner, spellings=commonest(log.answers, keys))
