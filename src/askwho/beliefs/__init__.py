@@ -1,24 +1,32 @@
 """What is believed after some have answered, and whom to ask next: committees that know their members."""
 
-from askwho.beliefs._asking import NEVER, Asking, Basis, Turns, in_turn, worth_asking
+from askwho.beliefs._asking import NEVER, AnyPool, Asking, Basis, Turns, in_turn, worth_asking
 from askwho.beliefs._beliefs import Beliefs
 from askwho.beliefs._evidence import Evidence, Heard
+from askwho.beliefs._grades import Grades, named_answers
+from askwho.beliefs._kept import Kept
 from askwho.beliefs._members import asking_without, with_answers, with_member, without_member
 from askwho.beliefs._pool import Case, Pool, State, random_masks
+from askwho.beliefs._telling import Telling
 
 __all__ = [
     "NEVER",
+    "AnyPool",
     "Asking",
     "Basis",
     "Beliefs",
     "Case",
     "Evidence",
+    "Grades",
     "Heard",
+    "Kept",
     "Pool",
     "State",
+    "Telling",
     "Turns",
     "asking_without",
     "in_turn",
+    "named_answers",
     "random_masks",
     "with_answers",
     "with_member",

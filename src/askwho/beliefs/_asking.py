@@ -1,6 +1,7 @@
 """Asking in turn: what one more answer is worth after what was heard, learned backwards from the last question."""
 
 from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
@@ -8,7 +9,7 @@ from jaxtyping import Bool, Float, Float32, Int
 from askwho import _parts
 from askwho import _validation as check
 from askwho._parts import part
-from askwho.beliefs._pool import Case, Pool, State, sayable
+from askwho.beliefs._pool import Case, State
 
 # Nobody is asked a seventh, by hand: each question more is one more round of regressions, on ever fewer rows.
 _DEPTH = 6
@@ -28,6 +29,24 @@ _LEAST_GAIN = 1e-4
 _BASIS = {"centre": "f", "scale": "f", "directions": "f d", "offsets": "d"}
 NEVER = 1e3
 """The change in cost of asking somebody who cannot be asked."""
+
+
+@runtime_checkable
+class AnyPool(Protocol):
+    """What asking in turn takes of beliefs: states of queries, what one more answer makes of them, and what they say.
+
+    `Pool` of classes, `Kept` of grades; `members` has one number for each entity.
+    """
+
+    @property
+    def members(self) -> Float[np.ndarray, " a"]: ...
+    def only(self, entities: Int[np.ndarray, " b"]) -> "AnyPool": ...
+    def nothing(self, case: Case, rows: Int[np.ndarray, " m"]) -> State: ...
+    def hear(self, case: Case, state: State, entity: Int[np.ndarray, " n"] | int) -> State: ...
+    def hear_all(self, case: Case, asked: Bool[np.ndarray, "n a"]) -> State: ...
+    def probabilities(self, case: Case, state: State) -> Float32[np.ndarray, "n c"]: ...
+    def summarise(self, case: Case, state: State) -> tuple[Float32[np.ndarray, "n f"], Float32[np.ndarray, " n"]]: ...
+    def loss(self, case: Case, state: State, truth: Any) -> float: ...  # noqa: ANN401 - as the pool knows it
 
 
 @part("basis")
@@ -106,12 +125,12 @@ class Asking:
     bases: list[Basis]
     gains: list[Float32[np.ndarray, "b e p"]]
     free_start: bool
-    pool: Pool
+    pool: AnyPool
 
     @classmethod
     def fit(
         cls,
-        pool: Pool,
+        pool: AnyPool,
         case: Case,
         *,
         asked: Bool[np.ndarray, "n a"],
@@ -193,7 +212,7 @@ class Asking:
         change = change + fee_weight * fees
         return np.where(case.closed(state), NEVER, change), stop
 
-    def believe(self, pool: Pool, case: Case, asked: Bool[np.ndarray, "n a"]) -> Float32[np.ndarray, "n c"]:
+    def believe(self, pool: AnyPool, case: Case, asked: Bool[np.ndarray, "n a"]) -> Float32[np.ndarray, "n c"]:
         """Return what is believed after those were asked, shape (n, C).
 
         By the weights of `entities`, which know each other better; by everybody's `pool` where others answered too.
@@ -242,7 +261,7 @@ class Asking:
         bases: list[Basis] = [state.read(f"basis-{level}") for level in levels]
         gains = {f"gains-{level}": f"{basis.width} e p" for level, basis in enumerate(bases)}
         entities, prices, *found = state.pick(entities="e", prices="p", **gains)
-        pool: Pool = state.need("pool")
+        pool: AnyPool = state.need("pool")
         check.same_shape(pool.members, "members", entities.shape, "one for each entity that is asked in turn")
         return cls(entities.astype(np.intp), prices, bases, found, bool(state.plain["free_start"]), pool)
 
@@ -331,9 +350,9 @@ def _members(order: Int[np.ndarray, "n d"], size: int) -> Bool[np.ndarray, "n a"
 
 
 def worth_asking(
-    pool: Pool,
+    pool: AnyPool,
     case: Case,
-    truth: Int[np.ndarray, " n"],
+    truth: np.ndarray,
     *,
     asked: Bool[np.ndarray, "n a"],
     fees: Float[np.ndarray, " a"],
@@ -362,7 +381,7 @@ def worth_asking(
                     continue
                 key = tuple(sorted((*members, int(j))))
                 if key not in lost:
-                    lost[key] = _loss(pool, case, pool.hear(case, state, int(j)), truth)
+                    lost[key] = pool.loss(case, pool.hear(case, state, int(j)), truth)
                 cost = lost[key] + price * charged[j]
                 if best is None or cost < best[0]:
                     best = (cost, int(j))
@@ -374,17 +393,8 @@ def worth_asking(
     return np.array(sorted(chosen), dtype=np.intp)
 
 
-def _loss(pool: Pool, case: Case, state: State, truth: np.ndarray) -> float:
-    """Half the error, half the Brier score: it moves before the error does, and never for more of the same."""
-    believed = pool.probabilities(case, state)
-    said = sayable(case, state, believed).argmax(axis=1)
-    own = believed[np.arange(len(truth)), truth]
-    brier = 0.5 * (np.square(believed).sum(axis=1) - 2 * own + 1)
-    return float(0.5 * brier.mean() + 0.5 * (said != truth).mean())
-
-
 def _drawn(
-    pool: Pool,
+    pool: AnyPool,
     case: Case,
     known: np.ndarray,
     fees: np.ndarray,

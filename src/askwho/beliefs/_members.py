@@ -8,6 +8,7 @@ from jaxtyping import Float, Float32, Int, Shaped
 from askwho.beliefs._asking import Asking, Basis
 from askwho.beliefs._beliefs import Beliefs
 from askwho.beliefs._evidence import Evidence, Heard
+from askwho.beliefs._grades import Grades
 from askwho.beliefs._pool import Pool
 from askwho.core import Answers
 
@@ -23,8 +24,10 @@ _FAR = 20.0
 _FIELDS = ("weights", "bias", "by_class", "centre", "scale", "knots", "confusion", "silent")
 
 
-def without_member(beliefs: Beliefs, j: int) -> Beliefs:
+def without_member(beliefs: Beliefs | Grades, j: int) -> Beliefs | Grades:
     """Return the beliefs of everybody but entity j: right for any of the others, as before."""
+    if isinstance(beliefs, Grades):
+        return beliefs.without(j)
     kept = np.delete(np.arange(len(beliefs.evidence.bias)), j)
     evidence = Evidence(*(getattr(beliefs.evidence, name)[kept] for name in _FIELDS))
     if not len(beliefs.classes):
@@ -33,11 +36,13 @@ def without_member(beliefs: Beliefs, j: int) -> Beliefs:
     return replace(beliefs, evidence=evidence, pool=beliefs.pool.only(kept))
 
 
-def with_member(beliefs: Beliefs) -> Beliefs:
+def with_member(beliefs: Beliefs | Grades) -> Beliefs | Grades:
     """Return the beliefs with one more behind the others, who is like the mean of those whose answers are evidence.
 
-    How likely he is to be right goes by his own expected error, as everybody's does.
+    How likely he is to be right goes by his own expected error, as everybody's does; with grades by nothing else.
     """
+    if isinstance(beliefs, Grades):
+        return beliefs.with_one_more()
     evidence, others = beliefs.evidence, ~beliefs.evidence.silent
     others = others if others.any() else np.ones(len(others), dtype=bool)
     arrays = {name: getattr(evidence, name) for name in _FIELDS}

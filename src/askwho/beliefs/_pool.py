@@ -223,6 +223,17 @@ class Pool:
         ).astype(np.float32)
         return summary, 1 - first
 
+    def loss(self, case: Case, state: State, truth: Int[np.ndarray, " n"]) -> float:
+        """Return what is lost by stopping here; `truth` are places among the candidates, shape (n,).
+
+        Half the error, half the Brier score: it moves before the error does, and never for more of the same.
+        """
+        believed = self.probabilities(case, state)
+        said = sayable(case, state, believed).argmax(axis=1)
+        own = believed[np.arange(len(truth)), truth]
+        brier = 0.5 * (np.square(believed).sum(axis=1) - 2 * own + 1)
+        return float(0.5 * brier.mean() + 0.5 * (said != truth).mean())
+
     def to_state(self) -> _parts.State:
         """Return the weights as arrays."""
         return _parts.State(arrays={"members": self.members, "sources": self.sources})

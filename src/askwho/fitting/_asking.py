@@ -1,9 +1,11 @@
 """Asking in turn, learned from held-out rows."""
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Int
 
-from askwho.beliefs import Asking, Pool, random_masks, worth_asking
+from askwho.beliefs import AnyPool, Asking, random_masks, worth_asking
 from askwho.core import each_fold
 from askwho.policy import InTurn, Outcomes
 from askwho.replay import Replay, like_at_once, price_grid
@@ -26,7 +28,7 @@ def learn_turns(
     """Return the rule, and what it got, paid and asked on rows that it had not seen.
 
     Args:
-        replay: rows of the log, out of fold, with an answer of everybody.
+        replay: rows of the log, out of fold, with an answer of everybody; of grades, with those that are there.
         real: the same rows with the answers that are there.
         fold: shape (n,).
         random_state: the seed.
@@ -38,7 +40,9 @@ def learn_turns(
     prices = price_grid(panel.fees, case.expected, _PRICES)
     asked = replay.asked
     right = beliefs.right(answers, case.codes, truth)
-    entities = worth_asking(beliefs.pool, case, right, asked=asked, fees=panel.fees, prices=prices)
+    # Of grades the log may lack what came back: whoever was not asked tells nothing.
+    told = replace(case, codes=np.where(asked, case.codes, -1))
+    entities = worth_asking(beliefs.pool, told, right, asked=asked, fees=panel.fees, prices=prices)
     # A base answers whether it is worth asking or not, and is heard with the others.
     base = np.flatnonzero(panel.is_kind("base") & ~beliefs.evidence.silent & (case.codes >= 0).any(axis=0))
     entities = np.union1d(entities, base)
@@ -48,12 +52,12 @@ def learn_turns(
     answered = np.sort(real.asked[:, entities].sum(axis=1))[::-1]
     most = max(1, int(answered[min(FEWEST_WHOLE, len(answered)) - 1])) if len(entities) else 0
 
-    def pool(rows: np.ndarray) -> Pool:
+    def pool(rows: np.ndarray) -> AnyPool:
         # Weights learned from a whole large panel are about its weak members, and too sure of the good ones together.
         if everybody:
             return beliefs.pool.only(entities)
         masks = random_masks(asked[rows][:, entities], random_state=random_state)
-        return Pool.fit(case.rows(rows).only(entities), right[rows], masks)
+        return beliefs.pool.fit(case.rows(rows).only(entities), right[rows], masks)
 
     def rule(rows: np.ndarray) -> Asking:
         return Asking.fit(
@@ -71,10 +75,11 @@ def learn_turns(
     # Between two prices the rule is a mixture of theirs: more of them cost little, and a budget is met more closely.
     tried = np.sort(np.concatenate([prices, np.sqrt(prices[1:-1] * prices[2:])]))
     n = len(case)
-    if others is not None:
+    if others is not None or (real.chances is not None and real.log.answers is None):
         whole = rule(np.arange(n))
         parts = [(held, real.rows(held).walked(rule(rows), tried)) for rows, held in each_fold(fold % 2)]
-        parts.append((n + np.arange(len(others.log)), others.walked(whole, tried)))
+        if others is not None:
+            parts.append((n + np.arange(len(others.log)), others.walked(whole, tried)))
         order = np.argsort(np.concatenate([held for held, _ in parts]))
         got, paid, sizes, weights = (np.hstack([done[i] for _, done in parts])[:, order] for i in range(4))
         error, fee = like_at_once(like, tried, got, paid, weights)

@@ -69,7 +69,7 @@ def with_expert(
         skill, held = before.told(learned, errors), _held_out(before, learned, errors)
     grown = _seated(policy, name, j, skill, cost)
     beliefs = grown.combiner.beliefs
-    if beliefs is None or his.answers is None or his.truth is None:
+    if not isinstance(beliefs, Beliefs) or his.answers is None or his.truth is None:
         return grown
     taught = _believed(beliefs, grown, j, his, _seen_otherwise(grown, seen, j, held), stranger=not known)
     return replace(grown, combiner=replace(grown.combiner, beliefs=taught))

@@ -1,7 +1,7 @@
 """The policy: what is aimed at, what is seen, what is decided, and the parts that decide it."""
 
 from askwho.aggregation import Combine
-from askwho.beliefs import Asking, Beliefs, Case, in_turn
+from askwho.beliefs import Asking, Beliefs, Case, Grades, in_turn, named_answers
 from askwho.policy._assign import Assigned, Given, Limit, Online, assign
 from askwho.policy._calibration import Calibration
 from askwho.policy._chances import FEWEST_EFFECTIVE, Chances, effective
@@ -52,6 +52,7 @@ __all__ = [
     "Fixed",
     "Given",
     "GivenChances",
+    "Grades",
     "InTurn",
     "Judge",
     "Judgement",
@@ -79,6 +80,7 @@ __all__ = [
     "learn_looked_up",
     "mean_error",
     "most_alike",
+    "named_answers",
     "overlaps",
     "rule_names",
     "shown",

@@ -9,7 +9,7 @@ from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Order, Task
 from askwho.aggregation import AGGREGATIONS, Combine, Committee, Verdicts, aggregation, log_odds_weights
-from askwho.beliefs import Beliefs, Case
+from askwho.beliefs import Beliefs, Case, Grades, named_answers
 from askwho.core import Answers, Cell, Panel, in_order
 from askwho.exceptions import InvalidInputError
 from askwho.policy._seen import Seen
@@ -44,14 +44,15 @@ class Combiner:
             answers: the first is believed.
         n_classes: how many different answers occur; 0 for numbers and grades.
         family: what the log's answers are, "numbers", "text" or "dates"; None for grades.
-        beliefs: what is believed after any of them answered, where classes were learned.
+        beliefs: what is believed after any of them answered, where classes were learned; or of whose answer to keep,
+            where grades were, with something that comes back with answers.
     """
 
     task: Task
     rule: str | Combine | None
     n_classes: int
     family: str | None = None
-    beliefs: Beliefs | None = None
+    beliefs: Beliefs | Grades | None = None
 
     @property
     def name(self) -> str | None:
@@ -63,6 +64,10 @@ class Combiner:
         expected = np.clip(seen.expected, 0.0, 1.0) if self.task == "classification" else seen.expected
         return Committee(panel, order, answers, seen.judged.ranking, in_order(expected, order), self.n_classes or None)
 
+    def answers(self, panel: Panel, given: Answers) -> Answers:
+        """Return answers as decisions are made of them: of grades, whose each is, and not what it says."""
+        return named_answers(panel, given.states) if isinstance(self.beliefs, Grades) else given
+
     def case(self, answers: Answers, seen: Seen, info: Float[np.ndarray, "n a"] | None) -> Case | None:
         """Return queries with everything that was answered, as beliefs take them; None where there are none."""
         if self.beliefs is None:
@@ -73,7 +78,7 @@ class Combiner:
     def prefixes(self, committee: Committee, case: Case | None, rule: str | Combine | None = None) -> Verdicts:
         """Return what committees of every size decide, by this rule or by another."""
         chosen = self.rule if rule is None else rule
-        if chosen == POSTERIOR and self.beliefs is not None and case is not None:
+        if chosen == POSTERIOR and isinstance(self.beliefs, Beliefs) and case is not None:
             return self.beliefs.verdicts(committee, case)[0]
         return aggregation(chosen or "majority")(committee)
 
@@ -93,7 +98,7 @@ class Combiner:
             seen: the queries, as the committee was chosen by them.
         """
         decided = in_order(committee.decided, k[:, None] - 1)[:, 0]
-        if self.rule == POSTERIOR and self.beliefs is not None:
+        if self.beliefs is not None and (self.rule == POSTERIOR or isinstance(self.beliefs, Grades)):
             case = self.case(committee.said, seen, info)
             assert case is not None  # noqa: S101 - there are beliefs
             asked = committee.said.states != Cell.NOT_ASKED
@@ -125,7 +130,7 @@ class Combiner:
         """
         found = np.zeros((len(answers), len(classes)))
         case = self.case(answers, seen, info)
-        if self.beliefs is not None and case is not None and len(self.beliefs.classes):
+        if isinstance(self.beliefs, Beliefs) and case is not None and len(self.beliefs.classes):
             pool = self.beliefs.pool
             believed = pool.probabilities(case, pool.hear_all(case, answers.states != Cell.NOT_ASKED))
             place = np.searchsorted(self.beliefs.classes, classes.astype(np.result_type(classes, self.beliefs.classes)))

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
 from askwho._parts import State, part
-from askwho.beliefs import NEVER, Asking, Beliefs, Case
+from askwho.beliefs import NEVER, Asking, Beliefs, Case, Grades
 from askwho.policy._outcomes import Outcomes
 
 
@@ -25,7 +25,7 @@ class InTurn:
 
     def next(
         self,
-        beliefs: Beliefs,
+        beliefs: Beliefs | Grades,
         case: Case,
         *,
         asked: Bool[np.ndarray, "n a"],

@@ -62,11 +62,11 @@ def alike(
 
 def _errors(replay: Replay, members: Int[np.ndarray, " k"], asking: Asking | None) -> np.ndarray:
     """The errors of one committee, NaN where a member was not asked."""
-    if asking is None:
+    if asking is None or replay.log.answers is None:
+        # Of grades a committee is one entity, and whoever is alone is kept.
         return replay.errors(np.tile(members, (len(replay.log), 1)))[:, -1]
-    beliefs, case, answers, truth = replay.believed()
+    beliefs, case, _, truth = replay.believed()
     asked = np.tile(replay.log.panel.own, (len(truth), 1))
     asked[:, members] = True
-    decided, sure = beliefs.decide(case, asking.believe(beliefs.pool, case, asked), answers, asked)
     known = ~(asked & ~replay.asked).any(axis=1)
-    return np.where(known, ((decided != truth) | (sure == 0)).astype(np.float64), np.nan)
+    return np.where(known, replay.decided(asking.believe(beliefs.pool, case, asked), asked), np.nan)
