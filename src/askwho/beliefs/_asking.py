@@ -7,7 +7,6 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
 from askwho import _parts
-from askwho import _validation as check
 from askwho._parts import part
 from askwho.beliefs._pool import Case, State
 
@@ -35,11 +34,11 @@ NEVER = 1e3
 class AnyPool(Protocol):
     """What asking in turn takes of beliefs: states of queries, what one more answer makes of them, and what they say.
 
-    `Pool` of classes, `Kept` of grades; `members` has one number for each entity.
+    `Pool` of classes, `Kept` of grades; `check` raises where it is not of those entities.
     """
 
-    @property
-    def members(self) -> Float[np.ndarray, " a"]: ...
+    def check(self, entities: Int[np.ndarray, " e"]) -> None: ...
+    def without(self, j: int) -> "AnyPool": ...
     def only(self, entities: Int[np.ndarray, " b"]) -> "AnyPool": ...
     def nothing(self, case: Case, rows: Int[np.ndarray, " m"]) -> State: ...
     def hear(self, case: Case, state: State, entity: Int[np.ndarray, " n"] | int) -> State: ...
@@ -118,6 +117,7 @@ class Asking:
         gains: likewise, each (b, e, p): what asking each entity changes in expected error and later fees.
         free_start: whether a decision can be made before anybody is asked.
         pool: how the answers of `entities` alone are believed together.
+        once: shape (p,), at which prices one is asked, by what is expected alone, and nobody after; None for none.
     """
 
     entities: Int[np.ndarray, " e"]
@@ -126,6 +126,7 @@ class Asking:
     gains: list[Float32[np.ndarray, "b e p"]]
     free_start: bool
     pool: AnyPool
+    once: Bool[np.ndarray, " p"] | None = None
 
     @classmethod
     def fit(
@@ -207,6 +208,9 @@ class Asking:
         if level >= len(self.bases):
             return np.full((len(stop), len(self.entities)), NEVER), stop
         low, high, share = self._between(fee_weight)
+        if self.once is not None and self.once[high if share > 0.5 else low]:
+            alone = case.expected[state.rows] + fee_weight * fees if level == 0 else np.full(fees.shape, NEVER)
+            return np.where(case.closed(state), NEVER, alone), stop
         inputs = self.bases[level].apply(summary)
         change = inputs @ ((1 - share) * self.gains[level][:, :, low] + share * self.gains[level][:, :, high])
         change = change + fee_weight * fees
@@ -251,6 +255,8 @@ class Asking:
             plain={"free_start": self.free_start},
             arrays={"entities": self.entities.astype(np.int32), "prices": self.prices},
         )
+        if self.once is not None:
+            state.arrays["once"] = self.once
         state.arrays |= {f"gains-{level}": gains for level, gains in enumerate(self.gains)}
         return state.hold(pool=self.pool, **{f"basis-{level}": basis for level, basis in enumerate(self.bases)})
 
@@ -262,8 +268,10 @@ class Asking:
         gains = {f"gains-{level}": f"{basis.width} e p" for level, basis in enumerate(bases)}
         entities, prices, *found = state.pick(entities="e", prices="p", **gains)
         pool: AnyPool = state.need("pool")
-        check.same_shape(pool.members, "members", entities.shape, "one for each entity that is asked in turn")
-        return cls(entities.astype(np.intp), prices, bases, found, bool(state.plain["free_start"]), pool)
+        pool.check(entities)
+        once = state.pick(once=str(len(prices)))[0] if "once" in state.arrays else None
+        free_start = bool(state.plain["free_start"])
+        return cls(entities.astype(np.intp), prices, bases, found, free_start, pool, once)
 
 
 @dataclass(frozen=True, eq=False)

@@ -103,11 +103,12 @@ class Grades:
     def without(self, j: int) -> "Grades":
         """Return the same of everybody but entity j."""
         kept = np.delete(np.arange(len(self.evidence.bias)), j)
-        return Grades(self.evidence.only(kept), self.pool.only(kept))
+        return Grades(self.evidence.only(kept), self.pool.without(j))
 
     def with_one_more(self) -> "Grades":
         """Return the same with one more behind the others, of whom is believed what is expected, and told nothing."""
-        return Grades(self.evidence.with_one_more(), Kept(np.append(self.pool.members, 0.0), self.pool.sources))
+        links = np.pad(self.pool.links, ((0, 0), (0, 1), (0, 1)))
+        return Grades(self.evidence.with_one_more(), Kept(self.pool.sources, links))
 
     def to_state(self) -> State:
         """Return the beliefs as parts."""
@@ -117,7 +118,7 @@ class Grades:
     def from_state(cls, state: State) -> "Grades":
         """Return the beliefs that `to_state` wrote."""
         evidence, pool = state.need("evidence"), state.need("pool")
-        check.same_shape(pool.members, "members", evidence.bias.shape, "one for each entity")
+        check.same_shape(pool.links[0, 0], "links", evidence.bias.shape, "one for each entity")
         return cls(evidence, pool)
 
 

@@ -9,10 +9,11 @@ from askwho import _parts
 from askwho._parts import part
 from askwho.beliefs._logistic import likeliest
 from askwho.beliefs._pool import Case, State, sayable
+from askwho.exceptions import InvalidInputError
 
-# What moves an answer's own odds, beside what each of the others told: a constant, what it told itself, their mean.
+# What moves an answer's own odds whoever gave it: a constant, what it told itself, and what the others told in mean.
 _SOURCES = 3
-# How strongly, by hand, in all and not a row: the more rows there are the less it holds them back.
+# How strongly weights are drawn to nothing, by hand, in all and not a row: the more rows the less it holds them back.
 _RIDGE = 3.0
 # Answers that weights are learned from, at the most: they teach a few dozen weights, and time grows with them.
 _MOST = 60_000
@@ -26,17 +27,17 @@ class Kept:
     """How good each entity's answer is, whoever was asked: the candidates are those answers, and one of them is kept.
 
     A logistic model of the grade: the answer's own odds (`Telling`), moved by how much better or worse than expected
-    the others' answers are said to be. Where they all doubt, the query is hard. A state's `plain` is what each
-    candidate told itself, and `weighed` what the others told, each by its weight.
+    all answers are said to be. Where the others doubt the query is hard; and what an answer tells of itself may mean
+    less, or the contrary, once another told something. A state's `plain` is what each candidate told.
 
     Args:
-        members: shape (|A|,), how much what each told says of the others' answers.
-        sources: shape (3, 2), weights of a constant, of what an answer told itself, which others may have told already,
-            and of the mean of what they told; of answers that are there, and of those that might be asked for.
+        sources: shape (2, 3), of answers that are there and of those that might be asked for: weights of a constant, of
+            what the answer told itself, and of the mean of what the others told.
+        links: shape (2, C, C), likewise, how much what [one] told moves [another's] odds beside that.
     """
 
-    members: Float[np.ndarray, " a"]
-    sources: Float[np.ndarray, "s 2"]
+    sources: Float[np.ndarray, "2 s"]
+    links: Float[np.ndarray, "2 c c"]
 
     @classmethod
     def fit(cls, case: Case, truth: Float[np.ndarray, "n c"], masks: list[Bool[np.ndarray, "n a"]]) -> "Kept":
@@ -47,9 +48,8 @@ class Kept:
             truth: shape (n, C), what each entity of the panel erred; NaN where nobody knows.
             masks: each (n, |A|), who is heard.
         """
-        size = case.codes.shape[1]
-        blank = cls(np.zeros(size), np.zeros((_SOURCES, 2)))
-        known = ~np.isnan(truth)
+        size, known = truth.shape[1], ~np.isnan(truth)
+        blank = cls(np.zeros((2, _SOURCES)), np.zeros((2, size, size)))
         share = min(1.0, _MOST / max(1, len(masks) * int(known.sum())))
         parts: list[tuple[np.ndarray, ...]] = []
         for i, mask in enumerate(masks):
@@ -57,26 +57,40 @@ class Kept:
             drawn = known & (np.random.default_rng(i).random(truth.shape) < share)
             # Of an answer without others nothing is learned here: it is believed as it is.
             row, place = np.nonzero(drawn & (state.answers[:, None] > state.support))
-            sources = np.stack([each[row, place] for each in _sources(state)], axis=1)
-            told = np.where(mask[row] & (case.codes[row] >= 0), case.evidence[row, :, place], np.float32(0.0))
-            told = np.where(case.codes[row] == place[:, None], np.float32(0.0), told)
-            there = state.support[row, place][:, None] > 0
             # However many of its answers are known, a query counts once.
-            counts = np.bincount(row, minlength=len(case)).astype(np.float64)
-            design = np.hstack([told, np.where(there, sources, 0.0), np.where(there, 0.0, sources)])
-            own = (case.prior + state.plain)[row, place].astype(np.float64)
-            weight = 1.0 / (counts[row] * len(masks))
-            parts.append((design.astype(np.float64), 1.0 - truth[row, place], own, weight))
-        start = np.zeros(size + 2 * _SOURCES)
-        design, grades, own, weights = (np.concatenate([each[i] for each in parts]) for i in range(4))
-        found = start
-        if len(grades):
-            found = likeliest(design, grades, start, ridge=_RIDGE, weights=weights, before=own)
-        return cls(found[:size], np.ascontiguousarray(found[size:].reshape(2, _SOURCES).T))
+            weight = 1.0 / (np.bincount(row, minlength=len(case))[row] * len(masks))
+            sources = np.stack([each[row, place] for each in _sources(state)], axis=1)
+            odds, away = (case.prior + state.plain)[row, place], (state.support[row, place] == 0).astype(np.intp)
+            parts.append((sources, state.plain[row], odds, 1.0 - truth[row, place], weight, place, away))
+        sources, told, odds, grades, weight, place, away = (np.concatenate(each) for each in zip(*parts, strict=True))
+        sources, told, odds = (each.astype(np.float64) for each in (sources, told, odds))
+        for status in range(2):
+            rows = np.flatnonzero(away == status)
+            common = likeliest(
+                sources[rows], grades[rows], np.zeros(_SOURCES), ridge=_RIDGE, weights=weight[rows], before=odds[rows]
+            )
+            blank.sources[status], moved = common, odds + sources @ common
+            for j in range(size):
+                some = rows[place[rows] == j]
+                blank.links[status, :, j] = likeliest(
+                    told[some], grades[some], np.zeros(size), ridge=_RIDGE, weights=weight[some], before=moved[some]
+                )
+        return blank
+
+    def check(self, entities: Int[np.ndarray, " e"]) -> None:
+        """Raise where one of those is none of the candidates."""
+        if (entities >= self.links.shape[1]).any():
+            raise InvalidInputError("`links` must be of everybody who is asked in turn: the artefact is damaged.")
 
     def only(self, entities: Int[np.ndarray, " b"]) -> "Kept":
-        """Return the same of some of the entities."""
-        return Kept(self.members[entities], self.sources)
+        """Return the same of some of the entities: whoever is not heard moves nothing."""
+        del entities
+        return self
+
+    def without(self, j: int) -> "Kept":
+        """Return the same of a panel without entity j."""
+        kept = np.delete(np.arange(self.links.shape[1]), j)
+        return Kept(self.sources, self.links[:, kept][:, :, kept])
 
     def nothing(self, case: Case, rows: Int[np.ndarray, " m"]) -> State:
         """Return the state before anybody is asked."""
@@ -87,40 +101,35 @@ class Kept:
     def hear(self, case: Case, state: State, entity: Int[np.ndarray, " n"] | int) -> State:
         """Return the state after one more entity is asked, the same for all queries or one for each."""
         n = len(state.rows)
-        every, who = np.arange(n), np.broadcast_to(entity, n)
-        said, told = case.codes[state.rows, who], case.evidence[state.rows, who]
+        who = np.broadcast_to(entity, n)
+        said = case.codes[state.rows, who]
+        told, support, asked = state.plain.copy(), state.support.copy(), state.asked.copy()
         spoke = np.flatnonzero(said >= 0)
-        own, support, asked = state.plain.copy(), state.support.copy(), state.asked.copy()
-        others = told * self.members[who].astype(np.float32)[:, None]
-        others[said < 0] = 0.0
-        others[spoke, said[spoke]] = 0.0
-        own[spoke, said[spoke]] = told[spoke, said[spoke]]
-        support[spoke, said[spoke]] = 1.0
-        asked[every, who] = True
-        return State(state.rows, state.weighed + others, own, support, asked, state.answers + (said >= 0))
+        place = said[spoke]
+        told[spoke, place] = case.evidence[state.rows[spoke], who[spoke], place]
+        support[spoke, place] = 1.0
+        asked[np.arange(n), who] = True
+        return State(state.rows, state.weighed, told, support, asked, state.answers + (said >= 0))
 
     def hear_all(self, case: Case, asked: Bool[np.ndarray, "n a"]) -> State:
         """Return the state of every query after all of those were asked."""
         state = self.nothing(case, np.arange(len(case)))
-        counted = asked & (case.codes >= 0)
-        own, support, weighed = state.plain.copy(), state.support.copy(), state.weighed.copy()
-        for j, weight in enumerate(self.members.astype(np.float32)):
-            rows = np.flatnonzero(counted[:, j])
-            place, told = case.codes[rows, j], case.evidence[rows, j]
-            others = told * weight
-            others[np.arange(len(rows)), place] = 0.0
-            weighed[rows] += others
-            own[rows, place] = told[np.arange(len(rows)), place]
-            support[rows, place] = 1.0
-        return State(state.rows, weighed, own, support, asked, counted.sum(axis=1))
+        told, support = state.plain.copy(), state.support.copy()
+        row, who = np.nonzero(asked & (case.codes >= 0))
+        place = case.codes[row, who]
+        told[row, place] = case.evidence[row, who, place]
+        support[row, place] = 1.0
+        return State(state.rows, state.weighed, told, support, asked, (asked & (case.codes >= 0)).sum(axis=1))
 
     def probabilities(self, case: Case, state: State) -> Float32[np.ndarray, "n c"]:
         """Return the grade that is expected of each entity's answer, shape (n, C), asked or not."""
-        own, there = case.prior[state.rows] + state.plain, state.support > 0
-        moved = state.weighed
-        for source, (here, awaited) in zip(_sources(state), self.sources.astype(np.float32), strict=True):
-            moved = moved + source * np.where(there, here, awaited)
-        odds = np.where(state.answers[:, None] > state.support, own + moved, own)
+        own = case.prior[state.rows] + state.plain
+        # Whoever came later moves nobody, and is moved by what moves all.
+        known = self.links.shape[1]
+        moved = np.einsum("ts,snc->tnc", self.sources.astype(np.float32), np.stack(_sources(state)))
+        moved[:, :, :known] += state.plain[:, :known] @ self.links.astype(np.float32)
+        status = np.where(state.support > 0, *moved)
+        odds = own + np.where(state.answers[:, None] > state.support, status, np.float32(0.0))
         odds = np.clip(odds, -_MOST_ODDS, _MOST_ODDS)
         return (1.0 / (1.0 + np.exp(-odds))).astype(np.float32)
 
@@ -172,12 +181,12 @@ class Kept:
 
     def to_state(self) -> _parts.State:
         """Return the weights as arrays."""
-        return _parts.State(arrays={"members": self.members, "sources": self.sources})
+        return _parts.State(arrays={"sources": self.sources, "links": self.links})
 
     @classmethod
     def from_state(cls, state: _parts.State) -> "Kept":
         """Return what `to_state` wrote."""
-        return cls(*state.pick(members="a", sources=f"{_SOURCES} 2"))
+        return cls(*state.pick(sources=f"2 {_SOURCES}", links="2 c c"))
 
 
 def _sources(state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

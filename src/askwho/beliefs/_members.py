@@ -185,7 +185,7 @@ def asking_without(asking: Asking, j: int) -> Asking | None:
     if not len(kept):
         return None
     if not len(place):
-        return replace(asking, entities=entities)
+        return replace(asking, entities=entities, pool=asking.pool.without(j))
     made = [
         _folded(basis, gains, int(place[0]), len(asking.entities))
         for basis, gains in zip(asking.bases, asking.gains, strict=True)
@@ -195,7 +195,7 @@ def asking_without(asking: Asking, j: int) -> Asking | None:
         entities=entities,
         bases=[basis for basis, _ in made],
         gains=[gains[:, kept] for _, gains in made],
-        pool=asking.pool.only(kept),
+        pool=asking.pool.only(kept).without(j),
     )
 
 

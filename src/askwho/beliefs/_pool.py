@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Shaped
 
 from askwho import _parts
+from askwho import _validation as check
 from askwho._parts import part
 
 # Committees of 2, 3, 4-5, 6-8 and more answers each have weights of their own: the more there are, the more they repeat
@@ -142,6 +143,15 @@ class Pool:
         found = _likeliest(np.concatenate(designs), np.concatenate(truths), start) if designs else start
         table = found[size:].reshape(_SOURCES, -1)
         return cls(found[:size], np.hstack([np.zeros((_SOURCES, 1)), table]))
+
+    def check(self, entities: Int[np.ndarray, " e"]) -> None:
+        """Raise where there is not one member for each of those."""
+        check.same_shape(self.members, "members", entities.shape, "one for each entity that is asked in turn")
+
+    def without(self, j: int) -> "Pool":
+        """Return the same of a panel without entity j, who is no member: the candidates are classes."""
+        del j
+        return self
 
     def only(self, entities: Int[np.ndarray, " b"]) -> "Pool":
         """Return the pool of some of the entities."""

@@ -1,13 +1,14 @@
 """Asking in turn, learned from held-out rows."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Float, Int
 
 from askwho.beliefs import AnyPool, Asking, random_masks, worth_asking
-from askwho.core import each_fold
-from askwho.policy import InTurn, Outcomes
+from askwho.core import each_fold, folds
+from askwho.policy import Grades, InTurn, Outcomes
 from askwho.replay import Replay, like_at_once, price_grid
 
 FEWEST_WHOLE = 8
@@ -54,7 +55,7 @@ def learn_turns(
 
     def pool(rows: np.ndarray) -> AnyPool:
         # Weights learned from a whole large panel are about its weak members, and too sure of the good ones together.
-        if everybody:
+        if everybody and not isinstance(beliefs, Grades):
             return beliefs.pool.only(entities)
         masks = random_masks(asked[rows][:, entities], random_state=random_state)
         return beliefs.pool.fit(case.rows(rows).only(entities), right[rows], masks)
@@ -72,12 +73,22 @@ def learn_turns(
             random_state=random_state,
         )
 
+    def settled(rows: np.ndarray) -> Asking:
+        return rule(rows) if once is None else replace(rule(rows), once=once)
+
+    # Two halves suffice: what is learned here has few parameters.
+    half, once = fold % 2, None
+    if isinstance(beliefs, Grades):
+        # Each with rows of every fold: where little is known beforehand, folds differ by more than the rows of one.
+        half = folds(real.log.groups, 2, random_state=random_state)
+        once = _where_once(real, half, prices, rule)
+
     # Between two prices the rule is a mixture of theirs: more of them cost little, and a budget is met more closely.
     tried = np.sort(np.concatenate([prices, np.sqrt(prices[1:-1] * prices[2:])]))
     n = len(case)
     if others is not None or (real.chances is not None and real.log.answers is None):
-        whole = rule(np.arange(n))
-        parts = [(held, real.rows(held).walked(rule(rows), tried)) for rows, held in each_fold(fold % 2)]
+        whole = settled(np.arange(n))
+        parts = [(held, real.rows(held).walked(settled(rows), tried)) for rows, held in each_fold(half)]
         if others is not None:
             parts.append((n + np.arange(len(others.log)), others.walked(whole, tried)))
         order = np.argsort(np.concatenate([held for held, _ in parts]))
@@ -86,8 +97,28 @@ def learn_turns(
         return InTurn(whole, real.outcomes(tried, error, fee, sizes, in_turn=True, others=others))
     got, paid, sizes = np.empty((len(tried), n)), np.empty((len(tried), n)), np.empty((len(tried), n), dtype=np.intp)
     anew = real.anew(random_state)
-    # Two halves suffice: what is learned here has few parameters.
-    for rows, held in each_fold(fold % 2):
+    for rows, held in each_fold(half):
         there = [each.rows(held) for each in anew]
-        got[:, held], paid[:, held], sizes[:, held] = real.rows(held).taken(rule(rows), tried, there)
-    return InTurn(rule(np.arange(n)), real.outcomes(tried, got, paid, sizes, in_turn=True))
+        got[:, held], paid[:, held], sizes[:, held] = real.rows(held).taken(settled(rows), tried, there)
+    return InTurn(settled(np.arange(n)), real.outcomes(tried, got, paid, sizes, in_turn=True))
+
+
+def _where_once(
+    replay: Replay, half: Int[np.ndarray, " n"], prices: Float[np.ndarray, " p"], rule: Callable[[np.ndarray], Asking]
+) -> Bool[np.ndarray, " p"]:
+    """Return at which prices nobody is asked by what came back, shape (p,): unless that costs clearly less.
+
+    By more than one standard error, as elsewhere (Breiman et al. 1984): whom to keep is learned, too, and where little
+    comes back to learn it from that costs more than it saves.
+    """
+    saved = np.full((len(prices), len(half)), np.nan)
+    for rows, held in each_fold(half):
+        asking, there = rule(rows), replay.rows(held)
+        got, paid, _, _ = there.walked(asking, prices)
+        alone, charged, _, _ = there.walked(replace(asking, once=np.ones(len(prices), dtype=bool)), prices)
+        saved[:, held] = alone - got + prices[:, None] * (charged - paid)
+    known = ~np.isnan(saved)
+    count = np.maximum(known.sum(axis=1), 1)
+    mean = np.where(known, saved, 0.0).sum(axis=1) / count
+    error = np.sqrt(np.where(known, np.square(saved - mean[:, None]), 0.0).sum(axis=1)) / count
+    return mean <= error
