@@ -76,7 +76,7 @@ def agreement(data: Path, rows: int, at_home: tuple[str, ...] | None) -> Log:
         table[f"info_{name}"] = ((said[:, [j]] == beside) & (beside != "")).mean(axis=1)
     features = [name for name in (*log.known, "x_home") if name in table and name != log.columns.text]
     fees = {name: float(log.panel.fees[log.panel.index(name)]) for name in PANEL}
-    return read_log(table, columns(fees, text=log.columns.text, features=",".join(features) or None, groups="together"))
+    return read_log(table, columns(fees, log.columns.text, features))
 
 
 def confident(data: Path, rows: int, apart: float) -> Log:
@@ -87,14 +87,15 @@ def confident(data: Path, rows: int, apart: float) -> Log:
     for j, name in enumerate(log.panel.names):
         table[f"grade_{name}"] = 1.0 - log.errors[:, j]
         table[f"info_{name}"] = apart * (1.0 - log.errors[:, j]) + rng.normal(0.0, STRAY, len(log))
-    features = ",".join(name for name in log.known if name != log.columns.text) or None
+    features = [name for name in log.known if name != log.columns.text]
     fees = dict(zip(log.panel.names, log.panel.fees.tolist(), strict=True))
-    return read_log(table, columns(fees, text=log.columns.text, features=features, groups="together"))
+    return read_log(table, columns(fees, log.columns.text, features))
 
 
-def columns(fees: dict[str, float], **given: str | None) -> Columns:
+def columns(fees: dict[str, float], text: str | None, features: list[str]) -> Columns:
     """Return what the columns of both are."""
-    return Columns(grades="grade_*", info="info_*", fees=fees, **given)
+    known = ",".join(features) or None
+    return Columns(grades="grade_*", info="info_*", fees=fees, text=text, features=known, groups="together")
 
 
 def told(log: Log, splits: int) -> dict[str, Any]:

@@ -269,7 +269,7 @@ class Asking:
         entities, prices, *found = state.pick(entities="e", prices="p", **gains)
         pool: AnyPool = state.need("pool")
         pool.check(entities)
-        once = state.pick(once=str(len(prices)))[0] if "once" in state.arrays else None
+        once = state.pick(once=str(len(prices)))[0].astype(bool) if "once" in state.arrays else None
         free_start = bool(state.plain["free_start"])
         return cls(entities.astype(np.intp), prices, bases, found, free_start, pool, once)
 
