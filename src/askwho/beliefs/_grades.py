@@ -67,11 +67,7 @@ class Grades:
     ) -> Case:
         """Return queries with everything that was told; `shares` are of classes, and there are none."""
         del shares
-        n, size = answers.values.shape
-        if info is None:
-            info = np.full((n, size), np.nan)
-        check.same_shape(info, "info", (n, size), "one row for each query, one column for each entity")
-        prior, told = self.evidence.of(expected, info)
+        prior, told = self.evidence.of(expected, np.full(expected.shape, np.nan) if info is None else info)
         return _case(prior, told, expected, unusable=answers.states == Cell.NO_ANSWER)
 
     def kept(
