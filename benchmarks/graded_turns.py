@@ -4,10 +4,10 @@ At some budgets it does, and at none it errs more by more than noise; what comes
 nothing away. The grades are recorded, what comes back is made of the logs, and the constructions are these:
 
 - mmlu_pro_llms, graded: 1 where an answer is right. Four models are the panel. What comes back with a model's answer is
-  the share of the 25 other models that say the same: it stands for a confidence, as of a model that is asked several
-  times. The grade is not in it.
-- the same with less: the share of three small models alone, which are taken to run at home for nothing; how many of
-  them agree with each other is known beforehand, to asking at once as well.
+  the share of the other models of the log that say the same: it stands for a confidence, as of a model that is asked
+  several times. The grade is not in it. The fees of this panel are steps of two to three.
+- the same with another panel, one of whom charges a fourteenth of the dearest and errs little more: what he does not
+  know the dearest seldom knows either, and there is next to nothing to gain.
 - routellm_llms, which holds grades alone: what comes back is .25 times the grade plus noise of deviation .25, drawn
   once by a fixed seed: a confidence that ranks a right answer above a wrong one in three cases of four.
 - the same with noise alone, which tells nothing.
@@ -31,8 +31,8 @@ from askwho.core import Answers, Cell, folds
 from askwho_studies.logs import load_log
 
 SEED = 0
-PANEL = ("Phi-3-mini-4k-instruct", "gemini-1.5-flash-002", "Meta-Llama-3_1-70B-Instruct", "gemini-1.5-pro-002")
-AT_HOME = ("Mistral-7B-v0.1", "Yi-6B", "gemma-7b")
+STEPS = ("Phi-3-mini-4k-instruct", "Meta-Llama-3_1-8B-Instruct", "Meta-Llama-3_1-70B-Instruct", "gemini-1.5-pro-002")
+BARGAIN = ("Phi-3-mini-4k-instruct", "gemini-1.5-flash-002", "Meta-Llama-3_1-70B-Instruct", "gemini-1.5-pro-002")
 # How far apart the confidences of right and wrong answers are, and how much each strays.
 APART, STRAY = 0.25, 0.25
 # Budgets in turn, and of asking at once, whose nearest stand beside them: from the cheapest fee to the dearest.
@@ -49,8 +49,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     logs = {
-        "mmlu_pro_llms, agreement of all others": agreement(given.data, given.rows, None),
-        "mmlu_pro_llms, agreement of three": agreement(given.data, given.rows, AT_HOME),
+        "mmlu_pro_llms, fees in steps": agreement(given.data, given.rows, STEPS),
+        "mmlu_pro_llms, with a bargain": agreement(given.data, given.rows, BARGAIN),
         "routellm_llms, noisy confidence": confident(given.data, given.rows, APART),
         "routellm_llms, nothing told": confident(given.data, given.rows, 0.0),
     }
@@ -59,23 +59,20 @@ def main() -> None:
     write_down(found, given.out)
 
 
-def agreement(data: Path, rows: int, at_home: tuple[str, ...] | None) -> Log:
-    """Return grades of four models, and with each answer how many of those at home, or of all others, say the same."""
+def agreement(data: Path, rows: int, panel: tuple[str, ...]) -> Log:
+    """Return grades of four models, and with each answer which share of those in neither panel say the same."""
     log = load_log(data, "mmlu_pro_llms", rows=rows)
     assert log.answers is not None  # noqa: S101 - this log has them
     said = np.where(log.answers.states == Cell.ANSWERED, log.answers.values, "")
-    others = [name for name in log.panel.names if name not in PANEL] if at_home is None else list(at_home)
-    beside = np.stack([said[:, log.panel.index(name)] for name in others], axis=1)
+    others = [j for j, name in enumerate(log.panel.names) if name not in STEPS + BARGAIN]
+    beside = said[:, others]
     table: dict[str, Any] = dict(log.known) | {"together": log.groups}
-    if at_home is not None:
-        same = (beside[:, :, None] == beside[:, None, :]) & (beside != "")[:, :, None]
-        table["x_home"] = same.mean(axis=2).max(axis=1)
-    for name in PANEL:
+    for name in panel:
         j = log.panel.index(name)
         table[f"grade_{name}"] = 1.0 - np.where(log.asked[:, j], log.errors[:, j], 1.0)
         table[f"info_{name}"] = ((said[:, [j]] == beside) & (beside != "")).mean(axis=1)
-    features = [name for name in (*log.known, "x_home") if name in table and name != log.columns.text]
-    fees = {name: float(log.panel.fees[log.panel.index(name)]) for name in PANEL}
+    features = [name for name in log.known if name != log.columns.text]
+    fees = {name: float(log.panel.fees[log.panel.index(name)]) for name in panel}
     return read_log(table, columns(fees, log.columns.text, features))
 
 

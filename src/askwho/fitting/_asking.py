@@ -85,6 +85,9 @@ def learn_turns(
 
     # Between two prices the rule is a mixture of theirs: more of them cost little, and a budget is met more closely.
     tried = np.sort(np.concatenate([prices, np.sqrt(prices[1:-1] * prices[2:])]))
+    if once is not None:
+        # Where one is asked and nobody after, it is asked as at once: at the same prices a budget buys the same.
+        tried = np.union1d(tried, like.prices)
     n = len(case)
     if others is not None or (real.chances is not None and real.log.answers is None):
         whole = settled(np.arange(n))
