@@ -123,6 +123,13 @@ def test_telling_nothing_gains_and_loses_nothing(fitted):
         alone, paid = replay.errors(order)[:, 0], replay.paid(order)[:, 0]
         change = (taken.errors + price * taken.fees) - (alone + price * paid)
         assert abs(change.mean()) <= 3 * change.std() / np.sqrt(len(change)) + 1e-9
+    # In turn is tried at the prices of asking at once, too: nearly everywhere it is the same, and buys the same.
+    assert set(policy.tried.prices) <= set(policy.turns.tried.prices)
+    assert policy.turns.asking.once.mean() > 0.8
+    table = graded.table(500, seed=4, tells="nothing")
+    heard, _ = graded.taking_turns(policy, table, Target(budget=0.3))
+    once = policy.decide(table, Target(budget=0.3))
+    assert (heard @ policy.panel.fees).mean() == pytest.approx(once.fee.mean(), abs=0.05)
 
 
 def test_telling_something_errs_less_for_less(policy):

@@ -115,13 +115,17 @@ def _where_once(
     comes back to learn it from that costs more than it saves.
     """
     saved = np.full((len(prices), len(half)), np.nan)
+    weights = np.ones(saved.shape)
     for rows, held in each_fold(half):
         asking, there = rule(rows), replay.rows(held)
-        got, paid, _, _ = there.walked(asking, prices)
-        alone, charged, _, _ = there.walked(replace(asking, once=np.ones(len(prices), dtype=bool)), prices)
+        got, paid, _, weight = there.walked(asking, prices)
+        alone, charged, _, other = there.walked(replace(asking, once=np.ones(len(prices), dtype=bool)), prices)
         saved[:, held] = alone - got + prices[:, None] * (charged - paid)
-    known = ~np.isnan(saved)
-    count = np.maximum(known.sum(axis=1), 1)
-    mean = np.where(known, saved, 0.0).sum(axis=1) / count
-    error = np.sqrt(np.where(known, np.square(saved - mean[:, None]), 0.0).sum(axis=1)) / count
+        # Rows of which both are known stand for those of which one is not.
+        weights[:, held] = np.maximum(weight, other)
+    share = np.where(np.isnan(saved), 0.0, weights)
+    total = np.maximum(share.sum(axis=1), 1e-12)
+    saved = np.nan_to_num(saved)
+    mean = (share * saved).sum(axis=1) / total
+    error = np.sqrt(np.square(share * (saved - mean[:, None])).sum(axis=1)) / total
     return mean <= error
