@@ -15,8 +15,9 @@ nothing away. The grades are recorded, what comes back is made of the logs, and 
 Budgets are met by rows that were learned from; what they come to is told on others. Beside each point in turn stands
 asking at once for the same fee: the mixture of its two nearest points that costs as much, paired query by query.
 
-That one is asked alone where turns saved nothing, at which prices that is tried, and the first panel here were chosen
-after a look at rows of mmlu_pro_llms: there the figures are no test of those choices. routellm_llms changed nothing.
+How far answers move what is believed of each other, that one is asked alone where turns saved nothing, at which prices
+that is tried, and the first panel here were chosen after a look at rows of mmlu_pro_llms: there the figures are no test
+of those choices. By routellm_llms nothing was chosen.
 
     python benchmarks/graded_turns.py [--splits 3] [--rows 4000] [--out benchmarks/results/graded_turns.json]
 """
