@@ -3,11 +3,14 @@
 from askwho.beliefs._asking import NEVER, Asking, Basis, Pooled, Turns, World, in_turn, worth_asking
 from askwho.beliefs._beliefs import Beliefs
 from askwho.beliefs._evidence import Evidence, Heard
+from askwho.beliefs._grades import Grades, named_answers
 from askwho.beliefs._intervals import Intervals
+from askwho.beliefs._kept import Kept
 from askwho.beliefs._members import asking_without, with_answers, with_member, without_member
 from askwho.beliefs._number_pool import NumberCase, NumberPool, NumberState
 from askwho.beliefs._numbers import Numbers
 from askwho.beliefs._pool import Case, Pool, State, random_masks
+from askwho.beliefs._telling import Telling
 
 __all__ = [
     "NEVER",
@@ -16,8 +19,10 @@ __all__ = [
     "Beliefs",
     "Case",
     "Evidence",
+    "Grades",
     "Heard",
     "Intervals",
+    "Kept",
     "NumberCase",
     "NumberPool",
     "NumberState",
@@ -25,10 +30,12 @@ __all__ = [
     "Pool",
     "Pooled",
     "State",
+    "Telling",
     "Turns",
     "World",
     "asking_without",
     "in_turn",
+    "named_answers",
     "random_masks",
     "with_answers",
     "with_member",

@@ -7,7 +7,6 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Shaped
 
 from askwho import _parts
-from askwho import _validation as check
 from askwho._parts import part
 
 # Nobody is asked a seventh, by hand: each question more is one more round of regressions, on ever fewer rows.
@@ -72,9 +71,15 @@ class Pooled(Protocol):
     """How answers of any kind are believed together, and what it would cost to stop: classes, numbers, or grades."""
 
     @property
-    def size(self) -> int: ...
-    @property
     def unit(self) -> float: ...
+    def check(self, entities: Int[np.ndarray, " e"]) -> None:
+        """Raise where it is not of those entities, shape (e,)."""
+        ...
+
+    def without(self, j: int) -> Any:  # noqa: ANN401 - itself
+        """Return the pool of a panel without entity j, who is no member."""
+        ...
+
     def only(self, entities: Int[np.ndarray, " b"]) -> Any:  # noqa: ANN401 - itself
         """Return the pool of some of the entities."""
         ...
@@ -176,6 +181,7 @@ class Asking:
         gains: likewise, each (b, e, p): what asking each entity changes in expected error and later fees.
         free_start: whether a decision can be made before anybody is asked.
         pool: how the answers of `entities` alone are believed together.
+        once: shape (p,), at which prices one is asked, by what is expected alone, and nobody after; None for none.
     """
 
     entities: Int[np.ndarray, " e"]
@@ -184,6 +190,7 @@ class Asking:
     gains: list[Float32[np.ndarray, "b e p"]]
     free_start: bool
     pool: Pooled
+    once: Bool[np.ndarray, " p"] | None = None
 
     @classmethod
     def fit(
@@ -265,6 +272,9 @@ class Asking:
         if level >= len(self.bases):
             return np.full((len(stop), len(self.entities)), NEVER), stop
         low, high, share = self._between(fee_weight)
+        if self.once is not None and self.once[high if share > 0.5 else low]:
+            alone = case.expected[state.rows] + fee_weight * fees if level == 0 else np.full(fees.shape, NEVER)
+            return np.where(case.closed(state), NEVER, alone), stop
         inputs = self.bases[level].apply(summary)
         change = inputs @ ((1 - share) * self.gains[level][:, :, low] + share * self.gains[level][:, :, high])
         change = change + fee_weight / self.pool.unit * fees
@@ -309,6 +319,8 @@ class Asking:
             plain={"free_start": self.free_start},
             arrays={"entities": self.entities.astype(np.int32), "prices": self.prices},
         )
+        if self.once is not None:
+            state.arrays["once"] = self.once
         state.arrays |= {f"gains-{level}": gains for level, gains in enumerate(self.gains)}
         return state.hold(pool=self.pool, **{f"basis-{level}": basis for level, basis in enumerate(self.bases)})
 
@@ -320,8 +332,10 @@ class Asking:
         gains = {f"gains-{level}": f"{basis.width} e p" for level, basis in enumerate(bases)}
         entities, prices, *found = state.pick(entities="e", prices="p", **gains)
         pool: Pooled = state.need("pool")
-        check.same_shape(np.empty(pool.size), "members", entities.shape, "one for each entity that is asked in turn")
-        return cls(entities.astype(np.intp), prices, bases, found, bool(state.plain["free_start"]), pool)
+        pool.check(entities)
+        once = state.pick(once=str(len(prices)))[0].astype(bool) if "once" in state.arrays else None
+        free_start = bool(state.plain["free_start"])
+        return cls(entities.astype(np.intp), prices, bases, found, free_start, pool, once)
 
 
 @dataclass(frozen=True, eq=False)

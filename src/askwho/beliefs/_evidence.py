@@ -96,7 +96,7 @@ class Evidence:
         from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - to learn alone: it takes long to import
 
         size, classes = heard.codes.shape[1], heard.prior.shape[1]
-        centre, scale, knots = _spread(heard.info)
+        centre, scale, knots = spread_of(heard.info)
         blank = cls(
             np.zeros((size, 0)),
             np.zeros(size),
@@ -200,8 +200,8 @@ class Evidence:
         )
 
 
-def _spread(info: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Centre, scale and knots of what came back with the answers, entity by entity."""
+def spread_of(info: Float[np.ndarray, "n a"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return centre and scale of what came back with the answers, each (|A|,), and its knots, shape (|A|, 4)."""
     size = info.shape[1]
     centre, scale, knots = np.zeros(size), np.ones(size), np.zeros((size, len(_KNOTS)))
     for j in range(size):

@@ -8,6 +8,7 @@ from jaxtyping import Float, Float32, Int, Shaped
 from askwho.beliefs._asking import Asking, Basis
 from askwho.beliefs._beliefs import Beliefs
 from askwho.beliefs._evidence import Evidence, Heard
+from askwho.beliefs._grades import Grades
 from askwho.beliefs._numbers import Numbers
 from askwho.beliefs._pool import Pool
 from askwho.core import Answers
@@ -24,10 +25,12 @@ _FAR = 20.0
 _FIELDS = ("weights", "bias", "by_class", "centre", "scale", "knots", "confusion", "silent")
 
 
-def without_member(beliefs: Beliefs | Numbers, j: int) -> Beliefs | Numbers:
+def without_member(beliefs: Beliefs | Numbers | Grades, j: int) -> Beliefs | Numbers | Grades:
     """Return the beliefs of everybody but entity j: right for any of the others, as before."""
     if isinstance(beliefs, Numbers):
         return beliefs.only(np.delete(np.arange(beliefs.pool.size), j))
+    if isinstance(beliefs, Grades):
+        return beliefs.without(j)
     kept = np.delete(np.arange(len(beliefs.evidence.bias)), j)
     evidence = Evidence(*(getattr(beliefs.evidence, name)[kept] for name in _FIELDS))
     if not len(beliefs.classes):
@@ -36,13 +39,15 @@ def without_member(beliefs: Beliefs | Numbers, j: int) -> Beliefs | Numbers:
     return replace(beliefs, evidence=evidence, pool=beliefs.pool.only(kept))
 
 
-def with_member(beliefs: Beliefs | Numbers) -> Beliefs | Numbers:
+def with_member(beliefs: Beliefs | Numbers | Grades) -> Beliefs | Numbers | Grades:
     """Return the beliefs with one more behind the others, who is like the mean of those whose answers are evidence.
 
-    How likely he is to be right goes by his own expected error, as everybody's does.
+    How likely he is to be right goes by his own expected error, as everybody's does; with grades by nothing else.
     """
     if isinstance(beliefs, Numbers):
         return beliefs.joined()
+    if isinstance(beliefs, Grades):
+        return beliefs.with_one_more()
     evidence, others = beliefs.evidence, ~beliefs.evidence.silent
     others = others if others.any() else np.ones(len(others), dtype=bool)
     arrays = {name: getattr(evidence, name) for name in _FIELDS}
@@ -185,7 +190,7 @@ def asking_without(asking: Asking, j: int) -> Asking | None:
     if not len(kept):
         return None
     if not len(place):
-        return replace(asking, entities=entities)
+        return replace(asking, entities=entities, pool=asking.pool.without(j))
     made = [
         _folded(basis, gains, int(place[0]), len(asking.entities))
         for basis, gains in zip(asking.bases, asking.gains, strict=True)
@@ -195,7 +200,7 @@ def asking_without(asking: Asking, j: int) -> Asking | None:
         entities=entities,
         bases=[basis for basis, _ in made],
         gains=[gains[:, kept] for _, gains in made],
-        pool=asking.pool.only(kept),
+        pool=asking.pool.only(kept).without(j),
     )
 
 

@@ -178,6 +178,15 @@ class NumberPool:
             np.zeros(2) if quantile is None else np.array([np.interp(quantile, _levels(), x) for x in self.residuals])
         )
 
+    def check(self, entities: Int[np.ndarray, " e"]) -> None:
+        """Raise where there is not one member for each of those."""
+        check.same_shape(self.members, "members", entities.shape, "one for each entity that is asked in turn")
+
+    def without(self, j: int) -> "NumberPool":
+        """Return the same of a panel without entity j, who is no member."""
+        del j
+        return self
+
     def only(self, entities: Int[np.ndarray, " b"]) -> "NumberPool":
         """Return the pool of some of the entities."""
         return replace(self, members=self.members[entities], levels=self.levels[entities])

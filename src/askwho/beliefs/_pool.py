@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Shaped
 
 from askwho import _parts
+from askwho import _validation as check
 from askwho._parts import part
 
 # Committees of 2, 3, 4-5, 6-8 and more answers each have weights of their own: the more there are, the more they repeat
@@ -158,6 +159,15 @@ class Pool:
         """What an error of 1 is here: a wrong answer."""
         return 1.0
 
+    def check(self, entities: Int[np.ndarray, " e"]) -> None:
+        """Raise where there is not one member for each of those."""
+        check.same_shape(self.members, "members", entities.shape, "one for each entity that is asked in turn")
+
+    def without(self, j: int) -> "Pool":
+        """Return the same of a panel without entity j, who is no member: the candidates are classes."""
+        del j
+        return self
+
     def only(self, entities: Int[np.ndarray, " b"]) -> "Pool":
         """Return the pool of some of the entities."""
         return Pool(self.members[entities], self.sources)
@@ -239,9 +249,9 @@ class Pool:
         return summary, 1 - first
 
     def loss(self, case: Case, state: State, truth: Int[np.ndarray, " n"]) -> float:
-        """Return half the error, half the Brier score: it moves before the error does, and never for more of the same.
+        """Return what is lost by stopping here; `truth` are places among the candidates, shape (n,).
 
-        The truth, shape (n,), as indices into the candidates.
+        Half the error, half the Brier score: it moves before the error does, and never for more of the same.
         """
         believed = self.probabilities(case, state)
         said = sayable(case, state, believed).argmax(axis=1)

@@ -22,4 +22,7 @@ def _classes(policy: Policy, name: str) -> dict[str, type]:
     """The type of a column of answers; of other classes than texts each file shows its own."""
     if policy.task == "regression":
         return {name: float}
+    if name == "prediction" and policy.columns.answers is None:
+        # Of grades, whose answer is kept.
+        return {name: str}
     return {name: str} if policy.combiner.family == "text" else {}

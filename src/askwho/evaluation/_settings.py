@@ -37,7 +37,7 @@ def adaptive_points(policy: Policy, held: Replay, prices: np.ndarray | None = No
 
 def sequential_points(policy: Policy, held: Replay) -> list[Point]:
     """The policy asking in turn, at each of its stored prices; none where it cannot."""
-    if policy.turns is None or held.log.answers is None:
+    if policy.turns is None or held.case is None:
         return []
     expert, points = held.log.panel.is_kind("expert"), []
     prices = policy.turns.tried.prices

@@ -1,13 +1,15 @@
 """Asking in turn, learned from held-out rows."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Float, Int
 
 from askwho.beliefs import Asking, Beliefs, Case, Pooled, random_masks, worth_asking
-from askwho.core import each_fold
-from askwho.policy import InTurn, Outcomes
+from askwho.core import each_fold, folds
+from askwho.policy import Grades, InTurn, Outcomes
 from askwho.replay import Replay, like_at_once, price_grid
 
 FEWEST_WHOLE = 8
@@ -28,7 +30,7 @@ def learn_turns(
     """Return the rule, and what it got, paid and asked on rows that it had not seen.
 
     Args:
-        replay: rows of the log, out of fold, with an answer of everybody.
+        replay: rows of the log, out of fold, with an answer of everybody; of grades, with those that are there.
         real: the same rows with the answers that are there.
         fold: shape (n,).
         random_state: the seed.
@@ -39,10 +41,12 @@ def learn_turns(
     panel = replay.log.panel
     prices = price_grid(panel.fees, case.expected, _PRICES)
     asked = replay.asked
-    right = truth
-    if isinstance(beliefs, Beliefs) and isinstance(case, Case):
+    right, told = truth, case
+    if isinstance(beliefs, Beliefs | Grades) and isinstance(case, Case):
         right = beliefs.right(answers, case.codes, truth)
-    entities = worth_asking(beliefs.pool, case, right, asked=asked, fees=panel.fees, prices=prices)
+        # Of grades the log may lack what came back: whoever was not asked tells nothing.
+        told = replace(case, codes=np.where(asked, case.codes, -1))
+    entities = worth_asking(beliefs.pool, told, right, asked=asked, fees=panel.fees, prices=prices)
     # A base answers whether it is worth asking or not, and is heard with the others.
     base = np.flatnonzero(panel.is_kind("base") & ~beliefs.silent & case.spoke.any(axis=0))
     entities = np.union1d(entities, base)
@@ -54,7 +58,7 @@ def learn_turns(
 
     def pool(rows: np.ndarray) -> Pooled:
         # Weights learned from a whole large panel are about its weak members, and too sure of the good ones together.
-        if everybody:
+        if everybody and not isinstance(beliefs, Grades):
             return beliefs.pool.only(entities)
         masks = random_masks(asked[rows][:, entities], random_state=random_state)
         some: Any = case.rows(rows).only(entities)
@@ -73,21 +77,59 @@ def learn_turns(
             random_state=random_state,
         )
 
+    def settled(rows: np.ndarray) -> Asking:
+        return rule(rows) if once is None else replace(rule(rows), once=once)
+
+    # Two halves suffice: what is learned here has few parameters.
+    half, once = fold % 2, None
+    if isinstance(beliefs, Grades):
+        # Each with rows of every fold: where little is known beforehand, folds differ by more than the rows of one.
+        half = folds(real.log.groups, 2, random_state=random_state)
+        once = _where_once(real, half, prices, rule)
+
     # Between two prices the rule is a mixture of theirs: more of them cost little, and a budget is met more closely.
     tried = np.sort(np.concatenate([prices, np.sqrt(prices[1:-1] * prices[2:])]))
+    if once is not None:
+        # Where one is asked and nobody after, it is asked as at once: at the same prices a budget buys the same.
+        tried = np.union1d(tried, like.prices)
     n = len(case)
-    if others is not None:
-        whole = rule(np.arange(n))
-        parts = [(held, real.rows(held).walked(rule(rows), tried)) for rows, held in each_fold(fold % 2)]
-        parts.append((n + np.arange(len(others.log)), others.walked(whole, tried)))
+    if others is not None or (real.chances is not None and real.log.answers is None):
+        whole = settled(np.arange(n))
+        parts = [(held, real.rows(held).walked(settled(rows), tried)) for rows, held in each_fold(half)]
+        if others is not None:
+            parts.append((n + np.arange(len(others.log)), others.walked(whole, tried)))
         order = np.argsort(np.concatenate([held for held, _ in parts]))
         got, paid, sizes, weights = (np.hstack([done[i] for _, done in parts])[:, order] for i in range(4))
         error, fee = like_at_once(like, tried, got, paid, weights)
         return InTurn(whole, real.outcomes(tried, error, fee, sizes, in_turn=True, others=others))
     got, paid, sizes = np.empty((len(tried), n)), np.empty((len(tried), n)), np.empty((len(tried), n), dtype=np.intp)
     anew = real.anew(random_state)
-    # Two halves suffice: what is learned here has few parameters.
-    for rows, held in each_fold(fold % 2):
+    for rows, held in each_fold(half):
         there = [each.rows(held) for each in anew]
-        got[:, held], paid[:, held], sizes[:, held] = real.rows(held).taken(rule(rows), tried, there)
-    return InTurn(rule(np.arange(n)), real.outcomes(tried, got, paid, sizes, in_turn=True))
+        got[:, held], paid[:, held], sizes[:, held] = real.rows(held).taken(settled(rows), tried, there)
+    return InTurn(settled(np.arange(n)), real.outcomes(tried, got, paid, sizes, in_turn=True))
+
+
+def _where_once(
+    replay: Replay, half: Int[np.ndarray, " n"], prices: Float[np.ndarray, " p"], rule: Callable[[np.ndarray], Asking]
+) -> Bool[np.ndarray, " p"]:
+    """Return at which prices nobody is asked by what came back, shape (p,): unless that costs clearly less.
+
+    By more than one standard error, as elsewhere (Breiman et al. 1984): whom to keep is learned, too, and where little
+    comes back to learn it from that costs more than it saves.
+    """
+    saved = np.full((len(prices), len(half)), np.nan)
+    weights = np.ones(saved.shape)
+    for rows, held in each_fold(half):
+        asking, there = rule(rows), replay.rows(held)
+        got, paid, _, weight = there.walked(asking, prices)
+        alone, charged, _, other = there.walked(replace(asking, once=np.ones(len(prices), dtype=bool)), prices)
+        saved[:, held] = alone - got + prices[:, None] * (charged - paid)
+        # Rows of which both are known stand for those of which one is not.
+        weights[:, held] = np.maximum(weight, other)
+    share = np.where(np.isnan(saved), 0.0, weights)
+    total = np.maximum(share.sum(axis=1), 1e-12)
+    saved = np.nan_to_num(saved)
+    mean = (share * saved).sum(axis=1) / total
+    error = np.sqrt(np.square(share * (saved - mean[:, None])).sum(axis=1)) / total
+    return mean <= error

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Int
 
-from askwho.beliefs import Beliefs, Numbers
+from askwho.beliefs import Beliefs, Case, Grades, Numbers
+from askwho.data import Log
 from askwho.exceptions import InvalidInputError
 from askwho.policy import FEWEST_ROWS, POSTERIOR, SHARES, SPREAD, Combine, overlaps
 from askwho.replay import Replay
@@ -35,6 +36,15 @@ def learn_beliefs(
         return (
             _learn_numbers(replay, committee, random_state) if not (labels or few) else _no_numbers(replay, committee)
         )
+    if log.answers is None and not few and committee != POSTERIOR and _told(log):
+        graded, case = Grades.fit(
+            log.errors,
+            expected=np.clip(replay.seen.expected, 0.0, 1.0),
+            info=log.info,
+            fold=fold,
+            random_state=random_state,
+        )
+        return _with(replay, graded, case)
     usable = log.answers is not None and log.truth is not None and log.task == "classification"
     if not usable or labels or few or log.truth is None or log.answers is None or len(np.unique(log.truth)) < 2:
         if committee == POSTERIOR:
@@ -56,6 +66,11 @@ def learn_beliefs(
         info=log.info,
         random_state=random_state,
     )
+    return _with(replay, beliefs, case)
+
+
+def _with(replay: Replay, beliefs: Beliefs | Grades, case: Case) -> Replay:
+    """The rows with what is believed of them."""
     return replace(
         replay,
         combiner=replace(replay.combiner, beliefs=beliefs),
@@ -86,6 +101,11 @@ def _learn_numbers(replay: Replay, committee: str | Combine, random_state: int) 
         combiner=replace(replay.combiner, beliefs=numbers),
         case=replace(case, there=replay.seen.judged.covered),
     )
+
+
+def _told(log: Log) -> bool:
+    """Whether something came back with answers, and there is somebody else to be asked by it."""
+    return len(log.panel) > 1 and bool((log.asked & ~np.isnan(log.info)).any())
 
 
 def choose_committee(replay: Replay, *, committee: str | Combine, width: int) -> tuple[Replay, dict[str, float]]:

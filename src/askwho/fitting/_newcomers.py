@@ -69,11 +69,11 @@ def with_expert(
         skill, held = before.told(learned, errors), _held_out(before, learned, errors)
     grown = _seated(policy, name, j, skill, cost)
     beliefs = grown.combiner.beliefs
-    if beliefs is None or his.answers is None or his.truth is None:
-        return grown
     if isinstance(beliefs, Numbers):
         # Intervals were of committees with what was expected of him before.
         return replace(grown, combiner=replace(grown.combiner, beliefs=Numbers(beliefs.pool)))
+    if not isinstance(beliefs, Beliefs) or his.answers is None or his.truth is None:
+        return grown
     taught = _believed(beliefs, grown, j, his, _seen_otherwise(grown, seen, j, held), stranger=not known)
     return replace(grown, combiner=replace(grown.combiner, beliefs=taught))
 

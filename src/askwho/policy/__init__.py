@@ -1,7 +1,7 @@
 """The policy: what is aimed at, what is seen, what is decided, and the parts that decide it."""
 
 from askwho.aggregation import Combine
-from askwho.beliefs import Asking, Beliefs, Case, Intervals, NumberCase, Numbers, in_turn
+from askwho.beliefs import Asking, Beliefs, Case, Grades, Intervals, NumberCase, Numbers, in_turn, named_answers
 from askwho.policy._assign import Assigned, Given, Limit, Online, assign
 from askwho.policy._calibration import Calibration
 from askwho.policy._chances import FEWEST_EFFECTIVE, Chances, effective
@@ -53,6 +53,7 @@ __all__ = [
     "Fixed",
     "Given",
     "GivenChances",
+    "Grades",
     "InTurn",
     "Intervals",
     "Judge",
@@ -83,6 +84,7 @@ __all__ = [
     "learn_looked_up",
     "mean_error",
     "most_alike",
+    "named_answers",
     "overlaps",
     "rule_names",
     "unpromised",

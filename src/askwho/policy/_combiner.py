@@ -11,7 +11,7 @@ from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Order, Task
 from askwho.aggregation import AGGREGATIONS, Combine, Committee, Verdicts, aggregation, log_odds_weights
-from askwho.beliefs import Beliefs, Case, NumberCase, Numbers
+from askwho.beliefs import Beliefs, Case, Grades, NumberCase, Numbers, named_answers
 from askwho.core import Answers, Cell, Panel, in_order
 from askwho.exceptions import InvalidInputError
 from askwho.policy._seen import Seen
@@ -52,7 +52,8 @@ class Combiner:
             grades and no answers: the first is believed.
         n_classes: how many different answers occur; 0 for numbers and grades.
         family: what the log's answers are, "numbers", "text" or "dates"; None for grades.
-        beliefs: what is believed after any of them answered, where it was learned.
+        beliefs: what is believed after any of them answered, where it was learned; of grades, whose answer to keep,
+            where something comes back with answers.
         spellings: from the key of a class that may be decided for, whoever says so, to how the log mostly spells it;
             empty where answers are compared as they are.
     """
@@ -61,7 +62,7 @@ class Combiner:
     rule: str | Combine | None
     n_classes: int
     family: str | None = None
-    beliefs: Beliefs | Numbers | None = None
+    beliefs: Beliefs | Numbers | Grades | None = None
     spellings: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -73,6 +74,10 @@ class Combiner:
         """Return the members that an order ranks, with what is known of them."""
         expected = np.clip(seen.expected, 0.0, 1.0) if self.task == "classification" else seen.expected
         return Committee(panel, order, answers, seen.judged.ranking, in_order(expected, order), self.n_classes or None)
+
+    def answers(self, panel: Panel, given: Answers) -> Answers:
+        """Return answers as decisions are made of them: of grades, whose each is, and not what it says."""
+        return named_answers(panel, given.states) if isinstance(self.beliefs, Grades) else given
 
     def case(self, answers: Answers, seen: Seen, info: Float[np.ndarray, "n a"] | None) -> Case | NumberCase | None:
         """Return queries with everything that was answered, as beliefs take them; None where there are none."""
@@ -124,7 +129,7 @@ class Combiner:
             seen: the queries, as the committee was chosen by them.
         """
         decided = in_order(committee.decided, k[:, None] - 1)[:, 0]
-        if self.rule in (POSTERIOR, SPREAD) and self.beliefs is not None:
+        if self.beliefs is not None and (self.rule in (POSTERIOR, SPREAD) or isinstance(self.beliefs, Grades)):
             case = self.case(committee.said, seen, info)
             assert case is not None  # noqa: S101 - there are beliefs
             asked = committee.said.states != Cell.NOT_ASKED

@@ -49,6 +49,11 @@ _NO_INTERVALS = (
     "`coverage` must be asked of verdicts that are numbers, got a policy of classes or grades, one that scores by a "
     f"function of your own, or one that was fitted on fewer than {FEWEST_ROWS} rows: it has no intervals."
 )
+# The same of grades.
+_NO_TURNS_OF_GRADES = (
+    "This policy cannot ask in turn: it was fitted on grades without `info`, which tells after an answer whether to "
+    f"ask on, or on fewer than {FEWEST_ROWS} rows."
+)
 # Why a target that was tried at some fees cannot be met at others; it says what can be had instead.
 _OTHER_FEES = (
     "`budget` and `max_error` were validated at the fitted fees with everybody there: "
@@ -236,7 +241,7 @@ class Policy:
         seen, members = decisions.seen, decisions.members
         given = keyed(came.answers, self.columns.same)
         self.check_type(given)
-        said = seen.answers(self.panel, given)
+        said = self.combiner.answers(self.panel, seen.answers(self.panel, given))
         check.same_shape(said.values, "answers", (len(seen), len(self.panel)), "one row for each decision")
         heard = heard_of(said, members)
         committee = self.combiner.committee(self.panel, decisions.order, seen, heard)
@@ -308,7 +313,7 @@ class Policy:
         aim = checked_target(target)
         beliefs = self.combiner.beliefs
         if self.turns is None or beliefs is None:
-            raise InvalidInputError(_NO_TURNS)
+            raise InvalidInputError(self._no_turns)
         if aim.k is not None:
             raise InvalidInputError("`target` must be a price, a budget or an error to ask in turn, got `k`.")
         table = None if isinstance(queries, Seen) else table_of(queries, "queries", texts=self.texts)
@@ -319,7 +324,7 @@ class Policy:
         if given is not None:
             given = keyed(given, self.columns.same)
             self.check_type(given)
-        said = seen.answers(self.panel, given)
+        said = self.combiner.answers(self.panel, seen.answers(self.panel, given))
         check.same_shape(said.values, "answers", (len(seen), len(self.panel)), "one row for each query")
         asked = said.states != Cell.NOT_ASKED
         case = self.combiner.case(said, seen, told)
@@ -409,7 +414,7 @@ class Policy:
         if not checked_target(target).searched:
             raise InvalidInputError("`budget` or `max_error` must be given: there is nothing to aim at.")
         if in_turn and self.turns is None:
-            raise InvalidInputError(_NO_TURNS)
+            raise InvalidInputError(self._no_turns)
         tried, width = self.tried, self.cardinality.width
         if in_turn and self.turns is not None:
             tried, width = self.turns.tried, len(self.turns.asking.bases)
@@ -435,8 +440,8 @@ class Policy:
         return read
 
     def check_combines(self) -> None:
-        """Raise where there is nothing to combine: of grades the first is believed, and nobody else."""
-        if self.columns.answers is None:
+        """Raise where there is nothing to combine: of grades the first is believed, unless something comes back."""
+        if self.columns.answers is None and self.combiner.beliefs is None:
             raise InvalidInputError(
                 "`answers` cannot be combined by this policy: it was fitted on grades, and believes the first."
             )
@@ -499,6 +504,11 @@ class Policy:
         if ids is None:
             return seen, made_up_ids(len(seen))
         return seen, checked_ids(ids, len(seen))
+
+    @property
+    def _no_turns(self) -> str:
+        """Why nothing is asked in turn."""
+        return _NO_TURNS if self.columns.answers is not None else _NO_TURNS_OF_GRADES
 
     @property
     def _plain(self) -> bool:

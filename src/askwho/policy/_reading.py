@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from askwho import _validation as check
-from askwho.core import Answers, Cell, Panel
+from askwho.core import Answers, Cell, Panel, is_null
 from askwho.data import Table, as_texts, named, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.policy._decision import Decisions
@@ -65,8 +65,8 @@ def answers_so_far(
     if isinstance(given, Answers):
         return given, info
     table = queries if given is None else table_of(given, "answers")
-    if table is None or policy.columns.answers is None:
-        return None, info
+    if table is None:
+        return None if info is None or policy.columns.answers is not None else _told(policy.panel, info), info
     length = len(next(iter(table.values())))
     if length != n:
         raise InvalidInputError(f"`answers` must have a row for each of the {n} queries, got {length}.")
@@ -103,6 +103,8 @@ def _answers(policy: "Policy", table: Table, *, needed: bool) -> Answers:
     """The answers of everybody who does not answer for itself, by the log's columns or by name."""
     panel, pattern = policy.panel, str(policy.columns.answers)
     outside = tuple(entity for entity, own in zip(panel.entities, panel.own, strict=True) if not own)
+    if policy.columns.answers is None:
+        return _of_grades(policy, table, needed=needed)
     there = named(pattern, list(table), "answers", optional=True)
     if not any(entity.name in there for entity in outside):
         there = {entity.name: entity.name for entity in outside if entity.name in table}
@@ -118,6 +120,33 @@ def _answers(policy: "Policy", table: Table, *, needed: bool) -> Answers:
     }
     # An empty cell tells nothing: nobody was asked, or nothing came yet.
     return Answers.from_table(given, Panel(outside))
+
+
+def _of_grades(policy: "Policy", table: Table, *, needed: bool) -> Answers:
+    """Who was asked, where nobody knows a grade yet: of whom something came back, or an answer stands by the name."""
+    panel, info = policy.panel, info_of(policy, table)
+    there = {name for name in panel.names if name in table}
+    told = named(policy.columns.info, list(table), "info", optional=True) if policy.columns.info else {}
+    if needed and not there and not any(name in told for name in panel.names):
+        raise InvalidInputError(
+            f"`answers` must have columns of what came back, {policy.columns.info!r}, or of the entities' names, got "
+            f"{list(table)}."
+        )
+    spoke = np.zeros((len(next(iter(table.values()))), len(panel)), dtype=bool) if info is None else ~np.isnan(info)
+    for name in there:
+        spoke[:, panel.index(name)] |= ~is_null(table[name])
+    return _spoke(spoke)
+
+
+def _told(panel: Panel, info: Float[np.ndarray, "n a"]) -> Answers:
+    """Who was asked, by what came back alone."""
+    return _spoke(~np.isnan(info) & ~panel.own)
+
+
+def _spoke(spoke: Bool[np.ndarray, "n a"]) -> Answers:
+    """Answers of which nothing is known but whose there are."""
+    states = np.where(spoke, Cell.ANSWERED, Cell.NOT_ASKED).astype(np.int8)
+    return Answers(np.zeros(states.shape), states)
 
 
 def _matched(decisions: Decisions, table: Table, name: str, *, by_position: bool) -> np.ndarray:

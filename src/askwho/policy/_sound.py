@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from askwho import _validation as check
+from askwho.beliefs import Kept
 from askwho.core import Answers, Cell
 from askwho.exceptions import InvalidInputError
 from askwho.policy._target import Target
@@ -27,6 +28,9 @@ def check_sound(policy: "Policy") -> None:
     check.same_shape(policy.past.errors[:1], "past", (1, size), "one error for each entity")
     if policy.turns is not None and not np.isin(policy.turns.asking.entities, np.arange(size)).all():
         raise InvalidInputError("`turns` must ask entities of the panel, got others: the artefact is damaged.")
+    pool = None if policy.turns is None else policy.turns.asking.pool
+    if isinstance(pool, Kept) and pool.links.shape[1] > size:
+        raise InvalidInputError(f"`links` must be of {size} entities at most, got more: the artefact is damaged.")
     own = any(entity.own for entity in policy.panel.entities)
     if own != (policy.base is not None):
         raise InvalidInputError("`base` must be there where the panel has one of its own, and nowhere else.")

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from askwho._parts import State, part
-from askwho.beliefs import NEVER, Asking, Beliefs, Numbers, World
+from askwho.beliefs import NEVER, Asking, Beliefs, Grades, Numbers, World
 from askwho.policy._outcomes import Outcomes
 
 
@@ -25,7 +25,7 @@ class InTurn:
 
     def next(
         self,
-        beliefs: Beliefs | Numbers,
+        beliefs: Beliefs | Numbers | Grades,
         case: World,
         *,
         asked: Bool[np.ndarray, "n a"],

@@ -62,7 +62,8 @@ def alike(
 
 def _errors(replay: Replay, members: Int[np.ndarray, " k"], asking: Asking | None) -> np.ndarray:
     """The errors of one committee, NaN where a member was not asked."""
-    if asking is None:
+    if asking is None or replay.log.answers is None:
+        # Of grades a committee is one entity, and whoever is alone is kept.
         return replay.errors(np.tile(members, (len(replay.log), 1)))[:, -1]
     beliefs, case, _, truth = replay.believed()
     asked = np.tile(replay.log.panel.own, (len(truth), 1))

@@ -24,6 +24,7 @@ from askwho.policy import (
     Chances,
     Combine,
     Combiner,
+    Grades,
     Judgement,
     NumberCase,
     Numbers,
@@ -34,6 +35,7 @@ from askwho.policy import (
     grouped,
     in_turn,
     mean_error,
+    named_answers,
 )
 from askwho.replay._chances import chances_of, looked_up
 from askwho.replay._imagined import imagined
@@ -111,9 +113,7 @@ class Replay:
         if scores is not None:
             seen = seen.with_scores(checked_scores(scores, policy, len(seen)))
         whole = joined(policy, log, seen)
-        case = None
-        if whole.answers is not None:
-            case = policy.combiner.case(whole.answers, seen, whole.info)
+        case = policy.combiner.case(_said(whole), seen, whole.info)
         if log.task != policy.task:
             raise InvalidInputError(f"`log` must be one of {policy.task}, as the policy's own was, got {log.task}.")
         if log.unit != policy.unit:
@@ -402,12 +402,13 @@ class Replay:
             prices: λ, shape (p,).
             anew: the same rows with answers imagined anew, several times over, where there are holes: what is expected
                 where the next answer is missing.
-            like: what asking at once did on these rows, which is expected where not every truth is known.
+            like: what asking at once did on these rows, which is expected where not every truth is known, and of
+                grades: what would come back with an answer is not imagined.
         """
         got, paid, sizes, weights = self.walked(asking, prices)
         if self.chances is None:
             return got, paid, sizes
-        if like is not None and not self.log.audited.all():
+        if like is not None and (self.log.answers is None or not self.log.audited.all()):
             return *like_at_once(like, prices, got, paid, weights), sizes
         groups = grouped(self.log.groups)
         each = [rows.taken(asking, prices) for rows in anew]
@@ -422,7 +423,10 @@ class Replay:
         self, believed: Float[np.ndarray, "n c"], asked: Bool[np.ndarray, "n a"]
     ) -> tuple[Shaped[np.ndarray, " n"], Float[np.ndarray, " n"]]:
         """Return what is decided by what is believed, shape (n, C), after those were asked, and what that errs."""
-        _, case, answers, truth = self.believed()
+        beliefs, case, answers, truth = self.believed()
+        if isinstance(beliefs, Grades) and isinstance(case, Case):
+            kept, sure = beliefs.kept(case, believed.astype(np.float32), asked)
+            return kept, np.where(sure > 0, truth[np.arange(len(kept)), kept], 1.0)
         settled = self.combiner.settle(case, believed, answers, asked)
         if self.log.task == "classification":
             return settled.values, ((settled.values != truth) | ~settled.decided).astype(np.float64)
@@ -431,11 +435,24 @@ class Replay:
         # As of an answer that cannot be used: the worst that anybody did.
         return settled.values, np.where(settled.decided, errors, np.nanmax(self.log.errors, initial=0.0))
 
-    def believed(self) -> tuple[Beliefs | Numbers, Case | NumberCase, Answers, np.ndarray]:
-        """Return what asking in turn needs of these rows, the truth (n,) at the end, or say that it cannot be had."""
-        if self.combiner.beliefs is None or self.case is None or self.log.answers is None or self.log.truth is None:
+    def believed(self) -> tuple[Beliefs | Numbers | Grades, Case | NumberCase, Answers, np.ndarray]:
+        """Return what asking in turn needs of these rows, the truth (n,) at the end, or say that it cannot be had.
+
+        Of grades what everybody erred, shape (n, |A|), is all the truth there is.
+        """
+        beliefs, case, log = self.combiner.beliefs, self.case, self.log
+        if isinstance(beliefs, Grades) and case is not None:
+            return beliefs, case, _said(log), log.errors
+        if beliefs is None or case is None or log.answers is None or log.truth is None:
             raise InvalidInputError("`log` must hold answers, and the policy beliefs, to ask in turn.")
-        return self.combiner.beliefs, self.case, self.log.answers, self.log.truth
+        return beliefs, case, log.answers, log.truth
+
+
+def _said(log: Log) -> Answers:
+    """What everybody said, or, of grades, whose answers there are."""
+    if log.answers is not None:
+        return log.answers
+    return named_answers(log.panel, np.where(log.asked, Cell.ANSWERED, Cell.NOT_ASKED).astype(np.int8))
 
 
 def members_of(order: Int[np.ndarray, "n K"], sizes: Int[np.ndarray, " n"], count: int) -> Bool[np.ndarray, "n a"]:
