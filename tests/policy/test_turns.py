@@ -315,7 +315,7 @@ def test_targets_in_turn(policy):
         policy.setting(Target(max_error=1e-6), in_turn=True)
 
 
-@pytest.mark.parametrize("kind", ["votes", "numbers", "few rows"])
+@pytest.mark.parametrize("kind", ["votes", "few rows"])
 def test_policies_without_turns(log, kind):
     policy = (
         fit(log.rows(np.arange(60)), learner="linear", base="none", cv=3)

@@ -135,7 +135,7 @@ def own_base(
         return None
     trials = {
         name: Crossed(
-            name, partial(_fit, name, random_state, quantile), X, truth, fold, task=task, error=scored
+            name, partial(_fit, name, random_state, quantile=quantile), X, truth, fold, task=task, error=scored
         ).finish()
         for name in (*_NAMES[task], *(() if quantile is None else (_QUANTILE,)))
     }
@@ -154,7 +154,14 @@ def own_base(
     return Trial(base, best.answers, errors, best.shares)
 
 
-def _fit(name: str, random_state: int, quantile: float | None, inputs: Any, truth: np.ndarray) -> Any:  # noqa: ANN401 - as in _make
+def _fit(
+    name: str,
+    random_state: int,
+    inputs: Any,  # noqa: ANN401 - as in _make
+    truth: np.ndarray,
+    *,
+    quantile: float | None = None,
+) -> Any:  # noqa: ANN401 - as in _make
     made = _make(name, random_state)
     if not name.startswith("forest"):
         return made.fit(inputs, truth)

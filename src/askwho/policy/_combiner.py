@@ -97,7 +97,7 @@ class Combiner:
         if isinstance(self.beliefs, Numbers):
             said, known, expected = self.beliefs.decide(believed)
             return Verdict(said, known, np.full(len(said), np.nan), expected)
-        assert isinstance(self.beliefs, Beliefs) and isinstance(case, Case)  # noqa: S101, PT018 - one goes with the other
+        assert self.beliefs is not None and isinstance(case, Case)  # noqa: S101, PT018 - one goes with the other
         said, sure = self.beliefs.decide(case, believed.astype(np.float32), answers, asked)
         known, share = sure > 0, sure.astype(np.float64)
         return Verdict(said, known, np.where(known, share, np.nan), 1.0 - share)
@@ -220,7 +220,7 @@ class Combiner:
         rule, beliefs = state.read("rule") or state.plain["rule"], state.read("beliefs")
         if isinstance(rule, str):
             check_rule(rule, state.plain["task"])
-        kind = Beliefs if state.plain["task"] == "classification" else Numbers
+        kind = (Beliefs if rule else Grades) if state.plain["task"] == "classification" else Numbers
         if not isinstance(beliefs, kind) and (beliefs is not None or rule in (POSTERIOR, SPREAD)):
             raise InvalidInputError(f"`committee` {rule!r} must come with beliefs, got none: it is damaged.")
         count = check.whole_number(state.plain["n_classes"], "n_classes", minimum=0)
