@@ -32,6 +32,8 @@ from askwho_studies.logs import load_log, log_names
 COUNTS = (10, 20, 50)
 # Every so many of the prices a policy was tried at: neighbours decide much the same.
 EVERY = 4
+FIRST = 100
+"""The first seed: what is thought of a newcomer was settled on smaller ones of two of these logs."""
 # Draws of the few answers: with ten of them the draw is most of the noise.
 DRAWS = 3
 
@@ -51,7 +53,7 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for name in given.logs.split(",") if given.logs else log_names(given.data):
         log = load_log(given.data, name)
-        for seed in range(given.seeds):
+        for seed in range(FIRST, FIRST + given.seeds):
             fold = folds(log.groups, 2, random_state=seed)
             train = np.random.default_rng(seed).permutation(np.flatnonzero(fold == 0))[: given.rows]
             fits = {"learner": given.learner, "base": given.base, "random_state": seed}
