@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Float32, Int
 from askwho import _parts
 from askwho import _validation as check
 from askwho._parts import part
-from askwho.beliefs._pool import Case, Pool, State, sayable
+from askwho.beliefs._pool import Case, Pool, State, expected_costs, sayable
 
 # Nobody is asked a seventh, by hand: each question more is one more round of regressions, on ever fewer rows.
 _DEPTH = 6
@@ -26,7 +26,7 @@ _GREEDY_DEPTH = 5
 _LEAST_GAIN = 1e-4
 # The arrays of a basis and their shapes, in the order of its fields.
 _BASIS = {"centre": "f", "scale": "f", "directions": "f d", "offsets": "d"}
-NEVER = 1e3
+NEVER = 1e9
 """The change in cost of asking somebody who cannot be asked."""
 
 
@@ -375,11 +375,18 @@ def worth_asking(
 
 
 def _loss(pool: Pool, case: Case, state: State, truth: np.ndarray) -> float:
-    """Half the error, half the Brier score: it moves before the error does, and never for more of the same."""
+    """Half the error, half the Brier score: it moves before the error does, and never for more of the same.
+
+    Where mistakes differ a row's score counts by the worst that could be said of it.
+    """
     believed = pool.probabilities(case, state)
-    said = sayable(case, state, believed).argmax(axis=1)
     own = believed[np.arange(len(truth)), truth]
     brier = 0.5 * (np.square(believed).sum(axis=1) - 2 * own + 1)
+    if case.costs is not None:
+        said = expected_costs(case.costs, believed).argmin(axis=1)
+        brier = brier * case.costs.max(axis=1)[truth]
+        return float(0.5 * brier.mean() + 0.5 * case.costs[truth, said].mean())
+    said = sayable(case, state, believed).argmax(axis=1)
     return float(0.5 * brier.mean() + 0.5 * (said != truth).mean())
 
 
@@ -396,6 +403,9 @@ def _drawn(
     n, size = known.shape
     rows = np.tile(np.arange(n), _REPEATS if level else 1)
     price = prices[rng.integers(0, len(prices), len(rows))][:, None]
+    if case.costs is not None:
+        # What is expected of everybody is a share of what mistakes cost: so are fees, then.
+        price = price / float(case.costs.max() or 1.0)
     likes = case.expected[rows] * rng.uniform(0, 1.5, (len(rows), 1)) + price * fees[rows] * rng.choice(
         [1, 1, 3], (len(rows), 1)
     )

@@ -2,10 +2,12 @@
 
 from askwho.core._answers import Answers, Cell, Nulls, column, family, is_null, null_states
 from askwho.core._cardinality import FeeTransform, cardinality_losses
+from askwho.core._cost_matrix import CostMapping, CostMatrix
 from askwho.core._costs import (
     ERRORS,
     ErrorFunction,
     augmented_costs,
+    cost_table,
     elementwise_error,
     error_function,
     errors_from_grades,
@@ -14,7 +16,7 @@ from askwho.core._costs import (
     squared,
     task_errors,
     truth_column,
-    worst_error,
+    unusable_errors,
     zero_one,
 )
 from askwho.core._folds import each_fold, folds, folds_in_time, last_moments
@@ -25,6 +27,8 @@ __all__ = [
     "ERRORS",
     "Answers",
     "Cell",
+    "CostMapping",
+    "CostMatrix",
     "Entity",
     "ErrorFunction",
     "FeeTransform",
@@ -34,6 +38,7 @@ __all__ = [
     "augmented_costs",
     "cardinality_losses",
     "column",
+    "cost_table",
     "each_fold",
     "elementwise_error",
     "error_function",
@@ -54,6 +59,6 @@ __all__ = [
     "squared",
     "task_errors",
     "truth_column",
-    "worst_error",
+    "unusable_errors",
     "zero_one",
 ]

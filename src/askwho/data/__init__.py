@@ -9,7 +9,7 @@ from askwho.data._encoder import FeatureEncoder
 from askwho.data._encoding import EncoderLike, TextEncoding, TextFunction
 from askwho.data._entities import column_of, with_entity, without_entity
 from askwho.data._ids import id_texts
-from askwho.data._log import Log, log_of, read_log, read_logs
+from askwho.data._log import Log, log_of, most_error, read_log, read_logs, scored_by
 from askwho.data._problem import Description, Problem
 from askwho.data._sampling import Sampling, moment
 from askwho.data._sentences import SentenceEncoder
@@ -42,12 +42,14 @@ __all__ = [
     "lists",
     "log_of",
     "moment",
+    "most_error",
     "named",
     "read_batches",
     "read_log",
     "read_logs",
     "read_table",
     "resolve",
+    "scored_by",
     "table_of",
     "with_entity",
     "without_entity",

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from askwho import _validation as check
-from askwho.core import ERRORS, Nulls, family, is_null
+from askwho.core import ERRORS, CostMapping, CostMatrix, ErrorFunction, Nulls, family, is_null
 from askwho.exceptions import InvalidInputError
 
 TaskName = Literal["auto", "classification", "regression"]
@@ -40,7 +40,9 @@ class Columns:
             were, and, where the truth is empty in other rows, that it was looked up.
         fees: from entity to fee, or a pattern of columns with each query's fee.
         task: what the truth is; told from its type, unless said.
-        error: how an answer is scored, a name in `ERRORS`; `"auto"` is zero-one, or squared for numbers.
+        error: how an answer is scored: a name in `ERRORS`; or what each mistake costs, from the truth to what was said
+            to its cost: `{"fraud": {"fine": 20}}`, 1 where nothing is said. `"auto"` is zero-one, or squared for
+            numbers.
         nulls: what an empty answer means, for all entities or by name.
     """
 
@@ -56,12 +58,17 @@ class Columns:
     propensity: str | None = None
     fees: Mapping[str, float] | str | None = None
     task: TaskName = "auto"
-    error: str = "auto"
+    error: str | CostMapping = "auto"
     nulls: Nulls | Mapping[str, Nulls] = "not-asked"
 
     def __post_init__(self) -> None:
         check.one_of(self.task, "task", get_args(TaskName))
-        check.one_of(self.error, "error", ["auto", *ERRORS])
+        if isinstance(self.error, str):
+            check.one_of(self.error, "error", ["auto", *ERRORS])
+        elif self.task == "regression":
+            raise InvalidInputError("`error` must be a name where the task is regression, got costs of classes.")
+        else:
+            object.__setattr__(self, "error", CostMatrix.of(self.error).to_json())
         if self.grades is not None and self.error != "auto":
             raise InvalidInputError(f"`error` must be 'auto' with `grades`, got {self.error!r}: they are the score.")
         if (self.answers is None) == (self.grades is None):
@@ -79,6 +86,14 @@ class Columns:
     def texts(self) -> tuple[str, ...]:
         """The columns that are texts even where a file without types makes numbers of them: 007 is a name."""
         return () if self.id is None else (self.id,)
+
+    @property
+    def scoring(self) -> str | ErrorFunction:
+        """How an answer is scored, a name or a function; costs that are all alike are the zero-one error."""
+        if isinstance(self.error, str):
+            return self.error
+        costs = CostMatrix.of(self.error)
+        return "zero-one" if costs.alike else costs
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain form that `from_json` reads."""

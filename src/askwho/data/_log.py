@@ -12,6 +12,7 @@ from askwho import _validation as check
 from askwho._types import FloatTable, Task
 from askwho.core import (
     Answers,
+    CostMatrix,
     Entity,
     ErrorFunction,
     Panel,
@@ -40,12 +41,13 @@ class Log:
         known: what is known before asking, by column: shape (n,), or (n, d) where cells are lists of d numbers.
         answers: what the entities said; None where the log holds grades.
         truth: shape (n,), one of its values where it is not known (`audited`); None where the log holds grades.
-        errors: shape (n, |A|), zero-one or squared, or 1 − grade; NaN where not asked, or where the truth is not known.
+        errors: shape (n, |A|), zero-one, costs, squared, or 1 − grade; NaN where not asked, or the truth is not known.
         charged: what each charged, or would have.
         sampling: how the rows came to be there: which belong together, when, with what probability.
         info: shape (n, |A|), what came back with the answers; NaN where nothing did.
         ids: shape (n,), what each query is called, in text; None where no column says.
-        error: how an answer is scored: a name in `ERRORS`, or a function; `"auto"` is zero-one, or squared for numbers.
+        error: how an answer is scored: a name in `ERRORS`, a `CostMatrix`, or a function; `"auto"` is zero-one, or
+            squared for numbers.
     """
 
     columns: Columns
@@ -68,6 +70,16 @@ class Log:
     def scored_by(self) -> str | ErrorFunction:
         """How an answer is scored: what `"auto"` means is said."""
         return scored_by(self.error, self.task)
+
+    @property
+    def weighed(self) -> bool:
+        """Whether some mistakes are worse than others, and so what is likeliest need not be what to say."""
+        return self.truth is not None and self.task == "classification" and self.scored_by != "zero-one"
+
+    @property
+    def most_error(self) -> float:
+        """The largest error that can be: infinite where nothing says."""
+        return most_error(self.scored_by, self.task)
 
     @property
     def fees(self) -> FloatTable:
@@ -240,7 +252,12 @@ def log_of(
         audited = sampling.audited
         truth = _truth(table[str(columns.truth)], answers, panel, audited)
         task = task_of(truth if audited is None else truth[audited], columns)
-        errors = _errors(answers, truth, panel, scored_by(columns.error, task), audited)
+        if task == "regression" and not isinstance(columns.error, str):
+            raise InvalidInputError(
+                "`error` must be a name where the truth is numbers, got costs of classes: say `task` classification if "
+                "they are classes."
+            )
+        errors = _errors(answers, truth, panel, scored_by(columns.scoring, task), audited)
     check.bounded(errors, "errors")
     sampling.check_told(errors, columns, first=first)
     info = np.full(errors.shape, np.nan)
@@ -248,7 +265,7 @@ def log_of(
         if name in names:
             info[:, names.index(name)] = check.finite_or_nan(table[column], column)
     ids = None if columns.id is None else read_ids(table[columns.id], first=first)
-    return Log(columns, panel, task, known, answers, truth, errors, charged, sampling, info, ids, columns.error)
+    return Log(columns, panel, task, known, answers, truth, errors, charged, sampling, info, ids, columns.scoring)
 
 
 def whole_log(batches: Iterable[Log]) -> Iterator[Log]:
@@ -304,6 +321,13 @@ def task_from(columns: Columns, kind: str, *, whole: bool, distinct: int, rows: 
 def scored_by(error: str | ErrorFunction, task: Task) -> str | ErrorFunction:
     """Return how answers are scored: zero-one or squared, by the task, where it is left to us."""
     return ("zero-one" if task == "classification" else "squared") if error == "auto" else error
+
+
+def most_error(error: str | ErrorFunction, task: Task) -> float:
+    """Return the largest error that can be, infinite where nothing says: 1, or what the worst mistake costs."""
+    if isinstance(error, CostMatrix):
+        return error.most
+    return 1.0 if scored_by(error, task) == "zero-one" else float("inf")
 
 
 def _truth(values: np.ndarray, answers: Answers, panel: Panel, audited: np.ndarray | None) -> np.ndarray:

@@ -250,7 +250,7 @@ class DeferralSystem(BaseEstimator, ABC):
         check_learner(self.learner)
         checked_cardinality(self.cardinality)
         check_rule(self.committee, truths.task)
-        if not callable(self.error):
+        if truths.task == "regression" and not callable(self.error):
             check.one_of(self.error, "error", ["auto", *ERRORS])
         return check.finite_number(self.fee_weight, "fee_weight", minimum=0.0)
 

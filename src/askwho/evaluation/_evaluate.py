@@ -65,7 +65,9 @@ def evaluate(
         if not len(rows):
             continue
         batch = whole if len(rows) == len(whole) else whole.rows(rows)
-        resamples = Resamples.of(batch.groups, batch.task, draws=draws, random_state=random_state)
+        resamples = Resamples.of(
+            batch.groups, batch.task, most=batch.most_error, draws=draws, random_state=random_state
+        )
         # Scores that are too few are refused as the first rows that lack them are judged.
         given = None if ranks is None else ranks[start:read].take(rows[rows + start < len(ranks)], axis=0)
         held = Replay.of(policy, batch, scores=given)

@@ -59,6 +59,7 @@ class Tally:
         chance: sum of squared weights times the variance that an error expected of a row has, where that is a share.
         labels: what to call it.
         means: sum and count of what else is told of it, by name.
+        most: the largest error that can be; infinite where nothing says.
     """
 
     task: Task
@@ -72,6 +73,7 @@ class Tally:
     chance: float
     labels: Mapping[str, float]
     means: Mapping[str, tuple[float, float]]
+    most: float = 1.0
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(
@@ -86,6 +88,7 @@ class Tally:
             self.chance + other.chance,
             self.labels,
             {name: (total + other.means[name][0], n + other.means[name][1]) for name, (total, n) in self.means.items()},
+            self.most,
         )
 
     @property
@@ -122,15 +125,23 @@ class Resamples:
         weights: shape (draws + 1, n); the first row is the sample itself.
         task: regression takes the root of mean squared errors.
         group: shape (n,), the number of each row's group.
+        most: the largest error that can be; infinite where nothing says.
     """
 
     weights: Float[np.ndarray, "b n"]
     task: Task
     group: Int[np.ndarray, " n"]
+    most: float = 1.0
 
     @classmethod
     def of(
-        cls, groups: Shaped[np.ndarray, " n"], task: Task, *, draws: int = 200, random_state: int = 0
+        cls,
+        groups: Shaped[np.ndarray, " n"],
+        task: Task,
+        *,
+        most: float = 1.0,
+        draws: int = 200,
+        random_state: int = 0,
     ) -> "Resamples":
         """Return the sample and `draws` resamples of its groups: the Poisson bootstrap (Chamandy et al. 2012).
 
@@ -142,7 +153,7 @@ class Resamples:
         for draw in range(1, draws + 1):
             drawn = uniform(mixed(step(key, draw)))
             weights[draw] = len(_OFTEN) - np.searchsorted(_OFTEN[::-1], drawn, side="right")
-        return cls(weights, task, np.unique(_keys(groups), return_inverse=True)[1].reshape(-1))
+        return cls(weights, task, np.unique(_keys(groups), return_inverse=True)[1].reshape(-1), most)
 
     def tally(self, points: Sequence[Point]) -> list[Tally]:
         """Return the sums of each setting."""
@@ -152,7 +163,8 @@ class Resamples:
             known = ~np.isnan(point.errors)
             share = np.where(known, 1.0 if point.weights is None else point.weights, 0.0)
             expected = np.zeros(len(known)) if point.expected is None else point.expected
-            likely = np.clip(expected, 0.0, 1.0)
+            # In parts of the largest, of which a mean is a share.
+            likely = np.clip(expected / self.most, 0.0, 1.0)
             paid = np.where(np.isnan(point.fees), 0.0, point.fees)
             foreseen = paid if point.foreseen is None else point.foreseen
             scored, hoped, losses, fees, charged = (
@@ -180,6 +192,7 @@ class Resamples:
                     float((np.square(share) * likely * (1.0 - likely)).sum()),
                     point.labels,
                     {name: _sums(values, share) for name, values in point.means.items()},
+                    self.most,
                 )
             )
         return found
@@ -226,22 +239,22 @@ def error_interval(tally: Tally) -> list[float]:
     Of shares: Clopper and Pearson's, for as many rows as the spread of the resamples says there are (Korn and Graubard
     1998): it covers where errors are rare, and where none was seen. Where not everybody was asked, no more rows than
     the errors that were expected allow: rows that weigh much are mostly hard ones, and a few of them that went well by
-    chance say little. Of numbers: the middle of the resamples.
+    chance say little. What mistakes cost is a share of the worst. Of numbers: the middle of the resamples.
     """
-    loss, effective = tally.loss, tally.effective
-    share, variance = float(loss[0]), float(np.nanvar(loss[1:]))
-    if tally.task == "regression" or not 0.0 <= share <= 1.0 or effective <= 1.0:
+    loss, effective, most = tally.loss, tally.effective, tally.most
+    share, variance = float(loss[0]) / most, float(np.nanvar(loss[1:] / most))
+    if tally.task == "regression" or not most < np.inf or not 0.0 <= share <= 1.0 or effective <= 1.0:
         return interval(tally.shown(loss)[1:])
     n = min(share * (1.0 - share) / variance, float(tally.rows[0])) if variance > 0 else effective
     if tally.chance > 0:
-        hoped = min(float(ratio(tally.expected[:1], tally.rows[:1])[0]), 1.0)
+        hoped = min(float(ratio(tally.expected[:1], tally.rows[:1])[0]) / most, 1.0)
         n = min(n, hoped * (1.0 - hoped) * float(tally.scored[0]) ** 2 / tally.chance)
     # Few groups know their own variance badly: as Student's t is wider than the normal.
     n *= (1.96 / float(stdtrit(effective - 1.0, 0.975))) ** 2
     wrong = share * n
     low = float(betaincinv(wrong, n - wrong + 1.0, 0.025)) if wrong > 0 else 0.0
     high = float(betaincinv(wrong + 1.0, n - wrong, 0.975)) if wrong < n else 1.0
-    return [low, high]
+    return [most * low, most * high]
 
 
 def _shown(loss: np.ndarray, task: Task) -> np.ndarray:

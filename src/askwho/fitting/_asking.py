@@ -35,7 +35,7 @@ def learn_turns(
     """
     beliefs, case, answers, truth = replay.believed()
     panel = replay.log.panel
-    prices = price_grid(panel.fees, case.expected, _PRICES)
+    prices = price_grid(panel.fees, case.expected if case.costs is None else replay.seen.expected, _PRICES)
     asked = replay.asked
     right = beliefs.right(answers, case.codes, truth)
     entities = worth_asking(beliefs.pool, case, right, asked=asked, fees=panel.fees, prices=prices)

@@ -9,7 +9,7 @@ from jaxtyping import Int, Shaped
 
 from askwho import _validation as check
 from askwho._parts import at_work
-from askwho.core import Answers, Cell, Entity, Panel, folds, last_moments
+from askwho.core import Answers, Cell, CostMatrix, Entity, Panel, cost_table, folds, last_moments
 from askwho.data import EncoderLike, FeatureEncoder, Log
 from askwho.exceptions import InvalidInputError
 from askwho.fitting._asking import FEWEST_WHOLE, learn_turns
@@ -39,6 +39,8 @@ from askwho.replay import Replay, alike, chances_of, constant_committees, correc
 _ROWS_A_FOLD = 4
 FEWEST = 2 * _ROWS_A_FOLD
 """Rows that a policy is learned from at the least: two folds."""
+# Classes that a message shows.
+_SHOWN = 12
 # Names the stream of numbers that says which groups are kept for promises.
 _APART = 0x5EED
 
@@ -87,6 +89,7 @@ def fit(
     check.whole_number(max_k, "max_k", minimum=1)
     settings = checked_cardinality(cardinality)
     check_learner(learner)
+    _check_costs(log)
     seed = check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     whole, (log, kept) = log, _kept_apart(log, check.finite_number(promise, "promise", minimum=0.0), seed)
     told = np.flatnonzero(log.audited)
@@ -102,6 +105,28 @@ def fit(
             policy, log.rows(told), later, lambda past: _learned(past, settled, None, _nobody)
         )
     return until(policy if kept is None else promised(policy, kept), whole)
+
+
+def _check_costs(log: Log) -> None:
+    """Raise where costs name a class that nobody ever said and that never was true: a slip would cost nothing."""
+    if log.truth is None or log.answers is None or not isinstance(log.error, CostMatrix):
+        return
+    said = log.answers.values[log.answers.states == Cell.ANSWERED]
+    there = np.unique(np.concatenate([said, log.truth.astype(np.result_type(said, log.truth))]))
+    unknown = log.error.unknown(there)
+    if unknown:
+        raise InvalidInputError(
+            f"`error` must name classes of the log, got {unknown[0]!r}: it has {there[:_SHOWN].tolist()}."
+        )
+
+
+def mean_mistake(log: Log) -> float | None:
+    """Return what a mistake cost in the mean; None where all are alike."""
+    if not log.weighed or log.truth is None or log.answers is None:
+        return None
+    wrong = log.asked & ~((log.answers.values == log.truth[:, None]) & (log.answers.states == Cell.ANSWERED))
+    # Where nobody ever erred, or it cost nothing, any unit will do.
+    return float(log.errors[wrong].mean()) if wrong.any() and log.errors[wrong].any() else 1.0
 
 
 @dataclass(frozen=True)
@@ -154,7 +179,7 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
     whole = log if trial is None else with_base(log, trial)
     width = _width(whole, given.max_k)
     classes = 0 if whole.answers is None or whole.task != "classification" else _different(whole.answers)
-    chances = chances_of(whole, X, looked)
+    chances, unit = chances_of(whole, X, looked), mean_mistake(whole)
     judge, seen, trials, width = learn_judge(
         whole,
         X,
@@ -163,6 +188,7 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
         learner=given.learner,
         width=width,
         n_classes=classes,
+        unit=unit,
         chances=chances,
         random_state=seed,
         say=say,
@@ -170,7 +196,7 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
     if trial is not None:
         seen = replace(seen, said=trial.answers, shares=trial.shares)
     family = None if whole.answers is None else whole.answers.family
-    real = Replay(whole, seen, Combiner(whole.task, None, classes, family), chances=chances)
+    real = Replay(whole, seen, Combiner(whole.task, None, classes, family, unit=unit), chances=chances)
     real = learn_beliefs(real, fold, committee=committee, random_state=seed)
     # Committees are learned of where everybody answered: what is missing is imagined once.
     rng = np.random.default_rng(seed)
@@ -311,7 +337,8 @@ def _base(
     if not wanted or named or log.truth is None or log.answers is None:
         return None
     texts = None if encoder.text is None else encoder.texts(log.known)
-    trial = own_base(X, texts, log.truth, fold, task=log.task, random_state=seed)
+    costs = cost_table(np.unique(log.truth), log.scored_by) if log.weighed else None
+    trial = own_base(X, texts, log.truth, fold, task=log.task, costs=costs, random_state=seed)
     say("base: none is worth having" if trial is None else f"base: {trial.base.name}")
     return trial
 

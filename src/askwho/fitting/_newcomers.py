@@ -79,7 +79,7 @@ def _seen_otherwise(policy: Policy, seen: Seen, j: int, held: np.ndarray) -> See
     """Queries as a policy sees them, with something else expected of one entity."""
     judged = policy.judge.judge(seen.X)
     expected = judged.expected.copy()
-    expected[:, j] = np.clip(held, 0.0, 1.0)
+    expected[:, j] = np.clip(held, 0.0, 1.0 if policy.combiner.unit is None else None)
     return replace(seen, judged=replace(judged, expected=expected), fees=policy.judge.fees.of(seen.X))
 
 
@@ -209,7 +209,7 @@ def _believed(beliefs: Beliefs, policy: Policy, j: int, his: Log, seen: Seen, *,
         j,
         Answers(values, states),
         his.truth,
-        expected=np.clip(seen.expected, 0.0, 1.0),
+        expected=policy.combiner.shares(seen.expected),
         shares=seen.shares,
         info=info,
         stranger=stranger,

@@ -50,7 +50,7 @@ class Skill:
         Labels and the option to abstain say the same of every query: nobody is like them.
         """
         learned = policy.judge.learned(policy.past.queries)
-        bounded = policy.task == "classification"
+        bounded = policy.task == "classification" and policy.combiner.unit is None
         size = learned.shape[1]
         newcomers = policy.judge.newcomers or Newcomers.nobody(size, bounded=bounded)
         fixed = policy.panel.is_kind("label", "reject")

@@ -1,7 +1,7 @@
 """A base predictor of our own, trained on the log's features: often the best free expert."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -46,11 +46,13 @@ class OwnBase:
             `"forest-regressor"`.
         model: with `predict`, and for classes `predict_proba`.
         reads: what the model takes: of a text its words, or its characters too.
+        costs: shape (T, T), what it costs to say [said] where [truth] is true; None where all mistakes are alike.
     """
 
     name: str
     model: Any
     reads: Reads
+    costs: Float[np.ndarray, "t t"] | None = None
 
     @property
     def classes(self) -> Shaped[np.ndarray, " t"] | None:
@@ -66,17 +68,24 @@ class OwnBase:
         if classes is None:
             return self.model.predict(inputs), None
         shares = self.model.predict_proba(inputs)
-        return classes[shares.argmax(axis=1)], shares
+        place = shares.argmax(axis=1) if self.costs is None else (shares @ self.costs).argmin(axis=1)
+        return classes[place], shares
 
     def to_state(self) -> State:
         """Return what is written: which base it is, and its model as arrays or a graph."""
-        return State(plain={"name": self.name, "reads": self.reads}, parts={"model": base_model_state(self.model)})
+        arrays = {} if self.costs is None else {"costs": self.costs}
+        plain = {"name": self.name, "reads": self.reads}
+        return State(plain=plain, arrays=arrays, parts={"model": base_model_state(self.model)})
 
     @classmethod
     def from_state(cls, state: State) -> "OwnBase":
         """Return the base that was written, its model at work without scikit-learn."""
         check.one_of(state.plain["reads"], "reads", get_args(Reads))
-        return cls(state.plain["name"], state.need("model"), state.plain["reads"])
+        made = cls(state.plain["name"], state.need("model"), state.plain["reads"])
+        if "costs" not in state.arrays:
+            return made
+        size = 0 if made.classes is None else len(made.classes)
+        return replace(made, costs=state.pick(costs=f"{size} {size}")[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +108,7 @@ def own_base(
     fold: Int[np.ndarray, " n"],
     *,
     task: Task,
+    costs: Float[np.ndarray, "t t"] | None = None,
     random_state: int = 0,
 ) -> Trial | None:
     """Return the best base that the features give, or None where none is clearly better than a constant answer.
@@ -112,6 +122,7 @@ def own_base(
         truth: shape (n,).
         fold: shape (n,), from `folds`.
         task: what the truth is.
+        costs: shape (T, T), what it costs to say [said] where [truth] is true; None where all mistakes are alike.
         random_state: the seed.
     """
     if task == "regression":
@@ -119,18 +130,18 @@ def own_base(
     elif any(not 2 <= len(np.unique(truth[seen])) <= _MOST_DIFFERENT * len(seen) for seen, _ in each_fold(fold)):
         return None
     trials = {
-        name: Crossed(name, partial(_fit, name, random_state), X, truth, fold, task=task).finish()
+        name: Crossed(name, partial(_fit, name, random_state), X, truth, fold, task=task, costs=costs).finish()
         for name in _NAMES[task]
     }
     if texts is not None and task == "classification" and len(np.unique(truth)) <= _MOST_TEXT_CLASSES:
-        found = text_base(texts, truth, fold)
+        found = text_base(texts, truth, fold, costs)
         trials[found.name] = found
     best = min(trials.values(), key=lambda trial: trial.losses.mean())
-    constant = losses_of(_constant(truth, fold, task), truth, task)
+    constant = losses_of(_constant(truth, fold, task, costs), truth, task, costs)
     gain = constant - best.losses
     if gain.mean() <= max(2 * gain.std() / np.sqrt(len(gain)), _LEAST_GAIN * constant.mean()):
         return None
-    base = OwnBase(best.name, best.fit(best.inputs, truth), _READS.get(best.name, "features"))
+    base = OwnBase(best.name, best.fit(best.inputs, truth), _READS.get(best.name, "features"), costs)
     errors = {name: float(trial.losses.mean()) for name, trial in trials.items()}
     return Trial(base, best.answers, errors, best.shares)
 
@@ -157,11 +168,15 @@ def _make(name: str, random_state: int) -> Any:  # noqa: ANN401 - any scikit-lea
     }[name]()
 
 
-def _constant(truth: np.ndarray, fold: np.ndarray, task: str) -> np.ndarray:
+def _constant(truth: np.ndarray, fold: np.ndarray, task: str, costs: np.ndarray | None) -> np.ndarray:
     answers = np.empty_like(truth)
     for seen, held in each_fold(fold):
         if task == "regression":
             answers[held] = truth[seen].mean()
+        elif costs is not None:
+            every = np.unique(truth)
+            counts = np.bincount(np.searchsorted(every, truth[seen]), minlength=len(every))
+            answers[held] = every[(counts @ costs).argmin()]
         else:
             classes, counts = np.unique(truth[seen], return_counts=True)
             answers[held] = classes[counts.argmax()]

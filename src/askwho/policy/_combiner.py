@@ -1,6 +1,7 @@
 """From the answers of a committee to one decision, and how sure it is."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
@@ -45,6 +46,7 @@ class Combiner:
         n_classes: how many different answers occur; 0 for numbers and grades.
         family: what the log's answers are, "numbers", "text" or "dates"; None for grades.
         beliefs: what is believed after any of them answered, where classes were learned.
+        unit: what a mistake cost in the mean, where some are worse than others; None where all are alike.
     """
 
     task: Task
@@ -52,6 +54,7 @@ class Combiner:
     n_classes: int
     family: str | None = None
     beliefs: Beliefs | None = None
+    unit: float | None = None
 
     @property
     def name(self) -> str | None:
@@ -60,15 +63,24 @@ class Combiner:
 
     def committee(self, panel: Panel, order: Order, seen: Seen, answers: Answers) -> Committee:
         """Return the members that an order ranks, with what is known of them."""
-        expected = np.clip(seen.expected, 0.0, 1.0) if self.task == "classification" else seen.expected
+        expected = self.shares(seen.expected) if self.task == "classification" else seen.expected
         return Committee(panel, order, answers, seen.judged.ranking, in_order(expected, order), self.n_classes or None)
 
     def case(self, answers: Answers, seen: Seen, info: Float[np.ndarray, "n a"] | None) -> Case | None:
         """Return queries with everything that was answered, as beliefs take them; None where there are none."""
         if self.beliefs is None:
             return None
-        expected = np.clip(seen.expected, 0.0, 1.0)
-        return self.beliefs.case(answers, expected=expected, info=info, shares=seen.shares)
+        return self.beliefs.case(answers, expected=self.shares(seen.expected), info=info, shares=seen.shares)
+
+    def shares(self, expected: Float[np.ndarray, "n a"]) -> Float[np.ndarray, "n a"]:
+        """Return expected errors of classes as shares, shape (n, |A|): as if all mistakes cost the same.
+
+        Of a cost e that is e / (e + unit): odds that rise with it, and never all or nothing.
+        """
+        if self.unit is None:
+            return np.clip(expected, 0.0, 1.0)
+        least = np.maximum(expected, 0.0)
+        return least / (least + self.unit)
 
     def prefixes(self, committee: Committee, case: Case | None, rule: str | Combine | None = None) -> Verdicts:
         """Return what committees of every size decide, by this rule or by another."""
@@ -149,7 +161,9 @@ class Combiner:
 
     def to_state(self) -> State:
         """Return the rule by its name, and the beliefs; a user's own function is named by where it is imported from."""
-        plain = {"task": self.task, "n_classes": self.n_classes, "family": self.family}
+        plain: dict[str, Any] = {"task": self.task, "n_classes": self.n_classes, "family": self.family}
+        if self.unit is not None:
+            plain["unit"] = self.unit
         plain["rule"] = None if callable(self.rule) else self.rule
         return State(plain=plain).hold(beliefs=self.beliefs, rule=self.rule if callable(self.rule) else None)
 
@@ -163,7 +177,10 @@ class Combiner:
         if rule == POSTERIOR and beliefs is None:
             raise InvalidInputError(f"`committee` {POSTERIOR!r} must come with beliefs, got none: it is damaged.")
         count = check.whole_number(state.plain["n_classes"], "n_classes", minimum=0)
-        return cls(state.plain["task"], rule, count, state.plain["family"], beliefs)
+        unit = state.plain.get("unit")
+        if unit is not None and check.finite_number(unit, "unit", minimum=0.0) == 0.0:
+            raise InvalidInputError("`unit` must be above 0, got 0: the artefact is damaged.")
+        return cls(state.plain["task"], rule, count, state.plain["family"], beliefs, unit)
 
 
 def rule_names() -> list[str]:

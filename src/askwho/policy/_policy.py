@@ -12,7 +12,7 @@ from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Task
 from askwho.core import Answers, Cell, Panel, fees_table, in_order, is_null
-from askwho.data import Columns, FeatureEncoder, Table, table_of
+from askwho.data import Columns, FeatureEncoder, Table, most_error, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.learners import OwnBase
 from askwho.policy._available import who_is_there
@@ -335,7 +335,7 @@ class Policy:
             seen,
             np.maximum(entity, 0)[:, None],
             goes.astype(np.intp),
-            1.0 - sure.astype(np.float64),
+            beliefs.expected_error(case, believed, sure),
             chance,
             np.where(goes, chance, 0.0)[:, None],
             outcome,
@@ -390,7 +390,14 @@ class Policy:
         # Nobody is asked twice: no fee is above that of the largest committee of the dearest, if fees do not differ.
         most = float(np.sort(self.judge.fees.usual)[-width:].sum()) if width else 0.0
         in_groups = self.columns.groups is not None
-        return find_setting(tried, target, task=self.task, most_fee=None if by_query else most, in_groups=in_groups)
+        return find_setting(
+            tried,
+            target,
+            task=self.task,
+            most_fee=None if by_query else most,
+            most_error=most_error(self.columns.scoring, self.task),
+            in_groups=in_groups,
+        )
 
     def read(self, routes: Any) -> Decisions:  # noqa: ANN401 - a table in any form
         """Return decisions of this policy that `Decisions.to_columns` wrote, whatever file or frame they were in."""

@@ -127,7 +127,13 @@ def _goal_reached(
 
 
 def find_setting(
-    outcomes: Outcomes, target: Target, *, task: Task, most_fee: float | None, in_groups: bool = False
+    outcomes: Outcomes,
+    target: Target,
+    *,
+    task: Task,
+    most_fee: float | None,
+    most_error: float = 1.0,
+    in_groups: bool = False,
 ) -> Setting:
     """Return the setting at which held-out rows meet a mean fee, an error, or both; or say what can be had.
 
@@ -144,6 +150,7 @@ def find_setting(
         target: a budget, an error, or both.
         task: what the truth is.
         most_fee: the largest fee that a query can have; None where fees differ by query, and nothing says.
+        most_error: the largest error that a query can have, of classes; infinite where nothing says.
         in_groups: whether queries come in groups, even if each of these rows is alone.
     """
 
@@ -160,7 +167,9 @@ def find_setting(
         promises = Promises(
             rows,
             most_fee=_fee_bound(rows, target, most_fee) if target.budget is not None else float("inf"),
-            most_loss=_loss_bound(rows, target, squared=squared) if target.max_error is not None else float("inf"),
+            most_loss=_loss_bound(rows, target, most_error, squared=squared)
+            if target.max_error is not None
+            else float("inf"),
             most_rows=_group_bound(rows, target, in_groups=in_groups),
             squared=squared,
         )
@@ -187,13 +196,13 @@ def _fee_bound(rows: Outcomes, target: Target, most_fee: float | None) -> float:
     return target.max_fee
 
 
-def _loss_bound(rows: Outcomes, target: Target, *, squared: bool) -> float:
-    """The largest loss that a query can have: 1, or as the user states it, squared."""
+def _loss_bound(rows: Outcomes, target: Target, most: float, *, squared: bool) -> float:
+    """The largest loss that a query can have: 1, what the worst mistake costs, or as the user states it, squared."""
     if "errors" in rows.estimated:
         raise InvalidInputError(_ESTIMATED.format(name="max_error"))
     largest = float(np.max(rows.errors, initial=0.0, where=~np.isnan(rows.errors)))
-    if not squared and largest <= 1.0:
-        return 1.0
+    if not squared and largest <= most < np.inf:
+        return most
     largest = float(np.sqrt(largest)) if squared else largest
     if target.max_loss is None:
         raise InvalidInputError(

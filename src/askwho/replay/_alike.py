@@ -69,4 +69,4 @@ def _errors(replay: Replay, members: Int[np.ndarray, " k"], asking: Asking | Non
     asked[:, members] = True
     decided, sure = beliefs.decide(case, asking.believe(beliefs.pool, case, asked), answers, asked)
     known = ~(asked & ~replay.asked).any(axis=1)
-    return np.where(known, ((decided != truth) | (sure == 0)).astype(np.float64), np.nan)
+    return np.where(known, replay.verdict_errors(decided, sure > 0, truth), np.nan)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._types import FloatTable, Order
-from askwho.core import Answers, Cell, in_order
+from askwho.core import Answers, Cell, elementwise_error, in_order, unusable_errors
 from askwho.data import Log
 from askwho.exceptions import InvalidInputError
 from askwho.metrics import Frontier, area, best_of_k, prefix_errors, stated_budgets
@@ -133,7 +133,8 @@ class Replay:
             rng: where chance comes from.
             anew: whether answers that are there are drawn as well.
         """
-        log = imagined(self.log, self.seen.expected, rng, anew=anew)
+        expected = self.seen.expected if self.combiner.unit is None else self.combiner.shares(self.seen.expected)
+        log = imagined(self.log, expected, rng, anew=anew)
         case = None
         if self.case is not None and log.answers is not None:
             made = self.combiner.case(log.answers, self.seen, log.info)
@@ -351,10 +352,25 @@ class Replay:
         own = self.log.panel.own
         turns = in_turn(asking, case, fees=self.seen.fees, fee_weight=price, asked=asked, own=own)
         decided, sure = beliefs.decide(case, turns.believed, answers, turns.members(asked.shape[1]))
-        errors = np.where(turns.known, ((decided != truth) | (sure == 0)).astype(np.float64), np.nan)
+        errors = np.where(turns.known, self.verdict_errors(decided, sure > 0, truth), np.nan)
         # What would have been paid beyond an answer that the log does not have is not known either.
         fees = np.where(turns.known, turns.paid(self.log.fees), np.nan)
         return Taken(self._scored(errors), fees, turns.order)
+
+    def verdict_errors(
+        self, decided: Shaped[np.ndarray, " n"], known: Bool[np.ndarray, " n"], truth: Shaped[np.ndarray, " n"]
+    ) -> Float[np.ndarray, " n"]:
+        """Return the errors of what beliefs decided, shape (n,).
+
+        Args:
+            decided: shape (n,).
+            known: shape (n,), whether there was anything to say.
+            truth: shape (n,).
+        """
+        if not self.log.weighed:
+            return ((decided != truth) | ~known).astype(np.float64)
+        error = self.log.scored_by
+        return np.where(known, elementwise_error(decided, truth, error), unusable_errors(truth, self.log.errors, error))
 
     def walked(
         self, asking: Asking, prices: Float[np.ndarray, " p"]

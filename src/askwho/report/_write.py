@@ -86,7 +86,7 @@ def write_report(
     best = result["baselines"]["best_single"]["name"]
     setting = target or default_target(policy, best)
     decided = Decided.of(policy, log, setting, scores=scores)
-    resamples = Resamples.of(log.groups, log.task, draws=draws, random_state=random_state)
+    resamples = Resamples.of(log.groups, log.task, most=log.most_error, draws=draws, random_state=random_state)
     head = headline_of(result, graded=log.truth is None)
     made = _Parts(
         result,
