@@ -96,7 +96,8 @@ class Asking:
         entities: shape (e,), who is worth asking at some price, as indices into the panel.
         prices: shape (p,), λ, rising.
         bases: one for each number of questions asked before.
-        gains: likewise, each (b, e, p): what asking each entity changes in expected error and later fees.
+        gains: likewise, each (b, e, p): what asking each entity changes in expected error and later fees; in parts of
+            what stopping costs, where mistakes differ, for most queries are sure and a few are most of the cost.
         free_start: whether a decision can be made before anybody is asked.
         pool: how the answers of `entities` alone are believed together.
     """
@@ -164,9 +165,11 @@ class Asking:
                 later, stopped = pool.summarise(small, heard)
                 value = np.repeat(stopped[:, None], len(prices), axis=1)
                 if after is not None:
-                    best = after.changes_everywhere(0, later, small.closed(heard), paid[heard.rows]).min(axis=1)
+                    parts = None if case.costs is None else stopped
+                    best = after.changes_everywhere(0, later, small.closed(heard), paid[heard.rows], parts).min(axis=1)
                     value += np.minimum(best, 0.0)
-                found[:, j] = _ridge(inputs[open_], value - stop[open_, None])
+                parts = None if case.costs is None else stop[open_]
+                found[:, j] = _ridge(inputs[open_], value - stop[open_, None], parts)
             bases.insert(0, basis)
             gains.insert(0, found)
             after = cls(np.arange(size), prices, bases, gains, free_start, pool)
@@ -189,7 +192,10 @@ class Asking:
             return np.full((len(stop), len(self.entities)), NEVER), stop
         low, high, share = self._between(fee_weight)
         inputs = self.bases[level].apply(summary)
-        change = inputs @ ((1 - share) * self.gains[level][:, :, low] + share * self.gains[level][:, :, high])
+        gains = (1 - share) * self.gains[level][:, :, low] + share * self.gains[level][:, :, high]
+        change = inputs @ gains
+        if case.costs is not None:
+            change = np.where(gains[0] < NEVER / 2, change * stop[:, None], NEVER)
         change = change + fee_weight * fees
         return np.where(case.closed(state), NEVER, change), stop
 
@@ -217,11 +223,15 @@ class Asking:
         share = (fee_weight - self.prices[low]) / (self.prices[high] - self.prices[low])
         return low, high, float(np.clip(share, 0.0, 1.0))
 
-    def changes_everywhere(self, level: int, summary: np.ndarray, asked: np.ndarray, fees: np.ndarray) -> np.ndarray:
-        """Return the same at every price, shape (n, e, p), `level` questions from here."""
+    def changes_everywhere(
+        self, level: int, summary: np.ndarray, asked: np.ndarray, fees: np.ndarray, stop: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the same at every price, shape (n, e, p), `level` questions on; in parts of `stop`, if given."""
         gains = self.gains[level]
         inputs = self.bases[level].apply(summary)
         change = (inputs @ gains.reshape(len(gains), -1)).reshape(len(inputs), *gains.shape[1:])
+        if stop is not None:
+            change = np.where(gains[0] < NEVER / 2, change * stop[:, None, None], np.float32(NEVER))
         change += (fees[:, :, None] * self.prices).astype(np.float32)
         change[asked] = NEVER
         return change
@@ -420,7 +430,12 @@ def _drawn(
     return state
 
 
-def _ridge(inputs: np.ndarray, targets: np.ndarray) -> Float32[np.ndarray, "b p"]:
+def _ridge(inputs: np.ndarray, targets: np.ndarray, parts: np.ndarray | None = None) -> Float32[np.ndarray, "b p"]:
+    """Weights of the inputs; of what comes to that part of something else, where it is given, shape (n,)."""
+    if parts is not None:
+        # Ridge is of inputs that vary by about one.
+        size = np.sqrt(np.square(parts).mean()) or np.float32(1.0)
+        inputs, targets = inputs * (parts / size)[:, None], targets / size
     gram = inputs.T @ inputs
     gram[np.diag_indices(len(gram))] += _RIDGE * len(inputs)
     return np.linalg.solve(gram, inputs.T @ targets.astype(np.float32)).astype(np.float32)

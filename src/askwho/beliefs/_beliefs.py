@@ -86,6 +86,7 @@ class Beliefs:
             share = (np.bincount(np.searchsorted(classes, truth), minlength=len(classes)) + 1.0) / (
                 len(truth) + len(classes)
             )
+        costs = None if error is None or not named else cost_table(classes, error).astype(np.float32)
         size = answers.values.shape[1]
         silent = np.zeros(size, dtype=bool)
         if named and base is not None and shares is not None:
@@ -100,21 +101,21 @@ class Beliefs:
             np.zeros(1, dtype=np.intp),
             silent=silent,
             named=named,
+            rare=costs is not None,
         )
-        costs = None if error is None or not named else cost_table(classes, error).astype(np.float32)
         blank = cls(classes, truths, share, nobody, Pool(np.zeros(size), np.zeros((0, 0))), costs)
         heard = blank.heard(answers, expected=expected, shares=shares, info=info)
         right = blank.right(answers, heard.codes, truth)
         evidence = np.empty((*heard.codes.shape, heard.prior.shape[1]), dtype=np.float32)
         for seen, held in each_fold(fold):
-            taught = Evidence.fit(heard.rows(seen), right[seen], silent=silent, named=named)
+            taught = Evidence.fit(heard.rows(seen), right[seen], silent=silent, named=named, rare=costs is not None)
             evidence[held] = taught.of(heard.rows(held))
         case = Case(
             heard.prior, evidence, np.where(silent, -1, heard.codes), heard.expected, classes, costs=blank._costs(heard)
         )
         asked = (answers.states != Cell.NOT_ASKED) & ~silent
         pool = Pool.fit(case, right, random_masks(asked, random_state=random_state))
-        whole = Evidence.fit(heard, right, silent=silent, named=named)
+        whole = Evidence.fit(heard, right, silent=silent, named=named, rare=costs is not None)
         return cls(classes, truths, share, whole, pool, costs), case
 
     def heard(
