@@ -286,7 +286,7 @@ def _summary_of_costs(
             state.support[np.arange(n), place] / np.maximum(state.answers, 1),
             state.answers,
             state.asked,
-            np.where(state.asked, 0.5, case.expected[state.rows]),
+            np.where(state.asked, 0.0, np.log(case.expected[state.rows] + 1e-3)),
             np.log(before / most + 1e-4),
         ]
     ).astype(np.float32)

@@ -72,6 +72,7 @@ def check(
     propensity: o.Propensity = None,
     fees: o.Fees = None,
     task: o.TaskName = "auto",
+    error_costs: o.ErrorCosts = None,
     null: o.Null = "not-asked",
     json_: o.Json = False,
 ) -> None:
@@ -84,7 +85,7 @@ def check(
         print_line(f"{found.rows} rows; {held}")
         if found.entities:
             print_table(
-                ["entity", "fee", "asked", "error"],
+                ["entity", "fee", "asked", _figure(error_costs is not None)],
                 [[e["name"], f"{e['fee']:g}", f"{e['asked']:.1%}", f"{e['error']:.4f}"] for e in found.entities],
             )
         for problem in found.problems:
@@ -115,6 +116,7 @@ def fit(
     propensity: o.Propensity = None,
     fees: o.Fees = None,
     task: o.TaskName = "auto",
+    error_costs: o.ErrorCosts = None,
     null: o.Null = "not-asked",
     base: o.Base = "auto",
     learner: Annotated[
@@ -178,7 +180,7 @@ def fit(
         f"learner {name} (area {trials[name]:.4f}{lead}), "
         f"committee {committee_name or 'the first'}, base {report['base'] or 'none'}"
     )
-    print_validated("held-out rows of the log", validated)
+    print_validated("held-out rows of the log", validated, _figure(read.weighed))
     if report["kept_rows"]:
         print_line(f"rows kept for promises: {report['kept_rows']} of {report['rows']}")
     print_line(f"policy in {out_}")
@@ -203,7 +205,7 @@ def calibrate(
     if json_:
         print_json({"rows": rows, "left_out": len(fresh) - rows, "validated": validated, "out": str(out_)})
         return
-    print_validated("fresh rows", validated)
+    print_validated("fresh rows", validated, _figure(fresh.weighed))
     if len(fresh) > rows:
         print_line(loaded.facts.left_out(len(fresh) - rows))
     print_line(f"policy in {out_}")
@@ -280,16 +282,22 @@ def evaluate(
         for name, row in result["baselines"].items()
         if isinstance(row, dict) and row["error"] is not None
     ]
-    print_table(["baseline", "error", "mean fee"], rows)
-    print_frontier("policy with k(x)", result["adaptive"])
+    figure = _figure(result["weighed"])
+    print_table(["baseline", figure, "mean fee"], rows)
+    print_frontier("policy with k(x)", result["adaptive"], figure)
     if result["sequential"]:
-        print_frontier("policy asking in turn", result["sequential"])
+        print_frontier("policy asking in turn", result["sequential"], figure)
     for key, value in head.items():
         if not key.endswith("_interval"):
             low, high = head[f"{key}_interval"]
             shown = "out of reach" if value is None else f"{value:.4g}"
             bounds = "" if low is None else f"  [{low:.4g}, {high:.4g}]"
-            print_line(f"{key.replace('_', ' ')}: {shown}{bounds}")
+            print_line(f"{key.replace('_', ' ').replace('error', figure)}: {shown}{bounds}")
+
+
+def _figure(weighed: bool) -> str:  # noqa: FBT001 - it is all there is to say
+    """What the figure of merit is called: an error, or what mistakes cost."""
+    return "cost" if weighed else "error"
 
 
 @app.command()

@@ -10,7 +10,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from askwho._validation import once
-from askwho.data import Columns, Nulls
+from askwho.data import Columns, Nulls, read_costs
 from askwho.exceptions import InvalidInputError
 from askwho.policy import Target
 
@@ -28,6 +28,10 @@ Propensity = Annotated[
 ]
 Fees = Annotated[str | None, typer.Option(help="name=0.05,... or a JSON file, or columns of fees such as 'fee_*'.")]
 TaskName = Annotated[str, typer.Option("--task", help="auto, classification or regression.")]
+ErrorCosts = Annotated[
+    Path | None,
+    typer.Option(help="What mistakes cost: JSON from truth to answer to cost, or a table of truth, answer and cost."),
+]
 Null = Annotated[str, typer.Option(help="What an empty answer means: not-asked, no-answer, or name=no-answer,...")]
 Base = Annotated[str, typer.Option(help="auto (train one), none, or an entity of the log.")]
 Encoder = Annotated[
@@ -72,6 +76,7 @@ def columns_of(options: Mapping[str, Any]) -> Columns:
         propensity=options["propensity"],
         fees=parse_fees(options["fees"]),
         task=options["task"],
+        error="auto" if options["error_costs"] is None else read_costs(options["error_costs"]),
         nulls=parse_nulls(options["null"]),
     )
 

@@ -4,6 +4,7 @@ from askwho.core import Nulls
 from askwho.data._charged import Charged
 from askwho.data._check import describe
 from askwho.data._columns import Columns, Resolved, named, resolve
+from askwho.data._costs_file import read_costs
 from askwho.data._drift import Moved, OverTime
 from askwho.data._encoder import FeatureEncoder
 from askwho.data._encoding import EncoderLike, TextEncoding, TextFunction
@@ -45,6 +46,7 @@ __all__ = [
     "most_error",
     "named",
     "read_batches",
+    "read_costs",
     "read_log",
     "read_logs",
     "read_table",

@@ -116,6 +116,15 @@ class Log:
             ids=None if self.ids is None else self.ids[index],
         )
 
+    def scored_as(self, columns: Columns) -> "Log":
+        """Return the log with answers scored as other columns say: those of a policy, which may have been told more."""
+        error = columns.scoring
+        mine, other = (each.to_json() if isinstance(each, CostMatrix) else each for each in (self.error, error))
+        if self.answers is None or self.truth is None or mine == other or callable(mine):
+            return self
+        errors = _errors(self.answers, self.truth, self.panel, scored_by(error, self.task), self.sampling.audited)
+        return replace(self, error=error, errors=errors)
+
     def alone(self, index: np.ndarray) -> "Log":
         """Return the log of some of the rows as if the others had never been read, or say why it cannot be.
 

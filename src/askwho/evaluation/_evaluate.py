@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from askwho import _validation as check
-from askwho.data import Log
+from askwho.data import Log, most_error
 from askwho.evaluation import _settings as settings
 from askwho.evaluation._points import Resamples, Tally, error_interval, hulls, interval, ratio
 from askwho.exceptions import InvalidInputError
@@ -51,9 +51,10 @@ def evaluate(
         progress: called with the number of rows judged so far.
 
     Returns:
-        `task`, `n`, `left_out` (rows that were not later), `entities`, `baselines`, `fixed_k`, `adaptive`,
-        `sequential`, `headline`, `effective_rows`. `error` is what a deployed committee gets (RMSE for regression),
-        None where fewer than 30 effective rows stand behind it; what needs the truth is named `needs_truth_*`.
+        `task`, `weighed` (whether errors are what mistakes cost), `n`, `left_out` (rows that were not later),
+        `entities`, `baselines`, `fixed_k`, `adaptive`, `sequential`, `headline`, `effective_rows`. `error` is what a
+        deployed committee gets (RMSE for regression), None where fewer than 30 effective rows stand behind it; what
+        needs the truth is named `needs_truth_*`.
     """
     check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     ranks = None if scores is None else checked_scores(scores, policy, len(log) if isinstance(log, Log) else None)
@@ -65,9 +66,8 @@ def evaluate(
         if not len(rows):
             continue
         batch = whole if len(rows) == len(whole) else whole.rows(rows)
-        resamples = Resamples.of(
-            batch.groups, batch.task, most=batch.most_error, draws=draws, random_state=random_state
-        )
+        most = most_error(policy.columns.scoring, batch.task)
+        resamples = Resamples.of(batch.groups, batch.task, most=most, draws=draws, random_state=random_state)
         # Scores that are too few are refused as the first rows that lack them are judged.
         given = None if ranks is None else ranks[start:read].take(rows[rows + start < len(ranks)], axis=0)
         held = Replay.of(policy, batch, scores=given)
@@ -101,6 +101,7 @@ def _figures(policy: Policy, found: dict[str, list[Tally]], n: int, left_out: in
     policies = [*found["fixed_k"], *found["adaptive"], *found["sequential"]]
     return {
         "task": singles[0].task,
+        "weighed": policy.combiner.unit is not None,
         "n": n,
         "left_out": left_out,
         "entities": [{"name": name, "fee": float(fees[j]), **_error_of(singles[j])} for j, name in enumerate(names)],

@@ -95,6 +95,7 @@ class Replay:
         """
         if policy.combiner.rule is not None and (log.answers is None or log.truth is None):
             raise InvalidInputError("`log` must hold answers, as the policy's own did, got grades: nothing to combine.")
+        log = log.scored_as(policy.columns)
         if log.answers is not None:
             # Before our own base's are beside them: together they would be of one type, whatever they were.
             policy.check_type(log.answers)

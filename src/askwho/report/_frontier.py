@@ -103,13 +103,13 @@ def frontier(result: Mapping[str, Any]) -> Drawing:
             label="oracle (needs the truth)",
         )
         axis.set_ylim(*_view(seen, [single, *(series for series, *_ in ours.values())]))
-        axis.set_ylabel(error_name(task))
+        axis.set_ylabel(error_name(task, weighed=result["weighed"]))
         axis.grid(axis="y", linewidth=0.6)
         figure.legend(loc="outside lower center", ncols=2 if phone else 4, columnspacing=1.2, handletextpad=0.5)
 
     first = ours["askwho, all at once"][0]
     says = (
-        f"The {error_name(task)} against the mean fee. askwho, all at once, goes from "
+        f"The {error_name(task, weighed=result['weighed'])} against the mean fee. askwho, all at once, goes from "
         f"{error_of(_at(first.errors, 0), task)} at {number(_at(first.fees, 0))} to "
         f"{error_of(_at(first.errors, -1), task)} at {number(_at(first.fees, -1))}; the best single entity gets "
         f"{error_of(best['error'], task)} at {number(best['mean_fee'])}."

@@ -102,7 +102,7 @@ def over_time(blocks: Blocks, decided: Decided, best: str) -> Drawing:
         errors, low, high = _series(blocks.errors)
         axis.plot(places, errors, "o-", color=LIGHT["accent"], markersize=4, linewidth=1.8, label="askwho", zorder=5)
         axis.fill_between(places, low, high, color=LIGHT["accent"], alpha=0.14, linewidth=0, zorder=2)
-        axis.set_ylabel(error_name(task))
+        axis.set_ylabel(error_name(task, weighed=decided.held.log.weighed))
         axis.set_ylim(bottom=0)
         axis.grid(axis="y", linewidth=0.6)
         if paid:
@@ -118,7 +118,8 @@ def over_time(blocks: Blocks, decided: Decided, best: str) -> Drawing:
 
     first, last = blocks.errors[0][0], blocks.errors[-1][0]
     says = (
-        f"The {error_name(task)} by block of time: askwho's goes from {error_of(first, task)} in the first to "
+        f"The {error_name(task, weighed=decided.held.log.weighed)} by block of time: askwho's goes from "
+        f"{error_of(first, task)} in the first to "
         f"{error_of(last, task)} in the last."
     )
     return Drawing("over-time", says, paint, height=4.6, phone_height=5.0)
@@ -144,7 +145,13 @@ def over_time_section(blocks: Blocks, decided: Decided, best: str, figure: Figur
             blocks.starts, blocks.sizes, blocks.errors, blocks.fees, single, strict=True
         )
     ]
-    head = ["from", "queries", f"askwho's {error_name(task)}", "its mean fee", "best single's"]
+    head = [
+        "from",
+        "queries",
+        f"askwho's {error_name(task, weighed=decided.held.log.weighed)}",
+        "its mean fee",
+        "best single's",
+    ]
     everybody = [
         [quoted(names[j], 60), *(with_bounds(*told, spell) for told in each)] for j, each in enumerate(blocks.entities)
     ]

@@ -75,7 +75,12 @@ def frontier(result: Mapping[str, Any], figure: Figure) -> Html:
         _more("Every entity alone", _entities(result)),
         _more(
             "Every setting, with intervals",
-            table(["setting", "mean k", error_name(task), "mean fee"], shown, label="Every setting", words=1),
+            table(
+                ["setting", "mean k", error_name(task, weighed=result["weighed"]), "mean fee"],
+                shown,
+                label="Every setting",
+                words=1,
+            ),
         ),
     )
 
@@ -90,7 +95,7 @@ def _entities(result: Mapping[str, Any]) -> Html:
         ]
         for entry in sorted(result["entities"], key=lambda entry: (entry["error"] is None, entry["error"]))
     ]
-    return table(["entity", error_name(task), "fee"], rows, label="Every entity alone")
+    return table(["entity", error_name(task, weighed=result["weighed"]), "fee"], rows, label="Every entity alone")
 
 
 def asked(
@@ -154,7 +159,8 @@ def _by_group(
                 error_of(alone, task),
             ]
         )
-    head = [plain(grouping.column, 40), "queries", "mean k", "mean fee", error_name(task), "best single's"]
+    called = error_name(task, weighed=decided.held.log.weighed)
+    head = [plain(grouping.column, 40), "queries", "mean k", "mean fee", called, "best single's"]
     return [
         element("h3", joined(["By ", quoted(grouping.column, 40)])),
         figure("groups"),
@@ -184,7 +190,7 @@ def difficulty(decided: Decided, codes: np.ndarray, resamples: Resamples, figure
         shown = [error_of(figure, task) for figure in (looks, *figures)]
         rows.append([str(b + 1), shown[0], number(size), number(paid), *shown[1:]])
     head = ["part", "looks like", "mean k", "mean fee", "first alone", "committee"]
-    what = "RMSE" if task == "regression" else "error"
+    what = error_name(task, weighed=decided.held.log.weighed)
     return section(
         "difficulty",
         title,

@@ -58,9 +58,9 @@ def with_bounds(value: float | None, interval: Bounds, spell: Callable[[float | 
     )
 
 
-def error_name(task: Task) -> str:
-    """Return what an error is called on an axis or in a table."""
-    return "RMSE" if task == "regression" else "error"
+def error_name(task: Task, *, weighed: bool = False) -> str:
+    """Return what an error is called on an axis or in a table; `weighed` where it is what mistakes cost."""
+    return "RMSE" if task == "regression" else "cost" if weighed else "error"
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,9 @@ def headline_of(result: Mapping[str, Any], *, graded: bool) -> Headline:
     head, task = result["headline"], result["task"]
     match, match_words, match_bounds = _matching(head)
     less, more = ("lower", "higher") if task == "regression" else ("less error", "more error")
-    if task == "classification" and not graded:
+    if result["weighed"]:
+        less, more = "less cost", "more cost"
+    elif task == "classification" and not graded:
         less, more = "fewer errors", "more errors"
     an_rmse = "an RMSE " if task == "regression" else ""
     saved, around = head["error_saved"], head["error_saved_interval"]
@@ -96,7 +98,7 @@ def headline_of(result: Mapping[str, Any], *, graded: bool) -> Headline:
     if saved is not None:
         by = share(abs(saved))
         parts.append(
-            "at its fee the same error"
+            f"at its fee the same {'cost' if result['weighed'] else 'error'}"
             if by == "0%" or abs(saved) < 0.0005
             else f"at its fee {an_rmse}{by} {less if saved > 0 else more}"
         )

@@ -86,7 +86,9 @@ def write_report(
     best = result["baselines"]["best_single"]["name"]
     setting = target or default_target(policy, best)
     decided = Decided.of(policy, log, setting, scores=scores)
-    resamples = Resamples.of(log.groups, log.task, most=log.most_error, draws=draws, random_state=random_state)
+    resamples = Resamples.of(
+        log.groups, log.task, most=decided.held.log.most_error, draws=draws, random_state=random_state
+    )
     head = headline_of(result, graded=log.truth is None)
     made = _Parts(
         result,
@@ -199,11 +201,11 @@ def _header(head: Headline, parts: _Parts, title: str) -> Html:
     size = number(float(parts.decided.decisions.k.mean()))
     got = with_bounds(chosen["error"], chosen["error_interval"], lambda value: error_of(value, task))
     paid = with_bounds(chosen["mean_fee"], chosen["mean_fee_interval"], number)
-    least = result["headline"]
+    least, called = result["headline"], error_name(task, weighed=result["weighed"])
     tiles = [
-        ("Fee for the best single's error", "–" if head.match is None else f"{number(head.match)}×", "its fee = 1"),
+        (f"Fee for the best single's {called}", "–" if head.match is None else f"{number(head.match)}×", "its fee = 1"),
         (
-            ("RMSE" if task == "regression" else "Error") + " at the best single's fee",
+            f"{called[0].upper()}{called[1:]} at the best single's fee",
             error_of(least["error_at_best_single_fee"], task),
             f"it gets {error_of(least['best_single_error'], task)}",
         ),
@@ -230,7 +232,7 @@ def _header(head: Headline, parts: _Parts, title: str) -> Html:
             element(
                 "p",
                 "The figures above are of the best settings on these very rows. With a setting chosen beforehand "
-                f"({parts.setting}) the policy gets {error_name(task)} {got} for a mean fee of {paid}, and asks {size} "
+                f"({parts.setting}) the policy gets {called} {got} for a mean fee of {paid}, and asks {size} "
                 "in the mean.",
             ),
         ]
