@@ -1,4 +1,4 @@
-"""Claim: where a miss costs twenty false alarms, a policy that knows it costs less than anybody relabelled, or stacking.
+"""Claim: where a miss costs twenty false alarms, a policy that knows it costs less than anybody relabelled or stacking.
 
 Three logs. A made fraud desk, one query in fifty of which is fraud, whose analysts know some kinds of it and not the
 others; a made triage of three classes, where whoever is sent home wrongly costs most, and nurses know the young or the
@@ -225,7 +225,7 @@ def tuned(how: str, X: np.ndarray, truth: np.ndarray, seed: int) -> Any:  # noqa
     made: list[Any] = (
         [make_pipeline(StandardScaler(), LogisticRegression(C=c, max_iter=500)) for c in STRENGTHS]
         if how == "logistic"
-        else [HistGradientBoostingClassifier(max_iter=n, random_state=seed, early_stopping=False) for n in ROUNDS]
+        else [HistGradientBoostingClassifier(max_iter=n, random_state=seed) for n in ROUNDS]
     )
     cut = StratifiedKFold(3, shuffle=True, random_state=seed)
     losses = [log_loss(truth, cross_val_predict(each, X, truth, cv=cut, method="predict_proba")) for each in made]

@@ -9,13 +9,14 @@ from jaxtyping import Int, Shaped
 
 from askwho import _validation as check
 from askwho._parts import at_work
-from askwho.core import Answers, Cell, CostMatrix, Entity, Panel, cost_table, folds, last_moments
+from askwho.core import Answers, Cell, Entity, Panel, cost_table, folds, last_moments
 from askwho.data import EncoderLike, FeatureEncoder, Log
 from askwho.exceptions import InvalidInputError
 from askwho.fitting._asking import FEWEST_WHOLE, learn_turns
 from askwho.fitting._calibrate import promised, until
 from askwho.fitting._cardinality import learn_cardinality
 from askwho.fitting._committee import choose_committee, choose_overlap, learn_beliefs
+from askwho.fitting._costs import mean_mistake, with_costs
 from askwho.fitting._in_time import judged_by_the_future, later_folds
 from askwho.fitting._judge import learn_judge
 from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
@@ -39,8 +40,6 @@ from askwho.replay import Replay, alike, chances_of, constant_committees, correc
 _ROWS_A_FOLD = 4
 FEWEST = 2 * _ROWS_A_FOLD
 """Rows that a policy is learned from at the least: two folds."""
-# Classes that a message shows.
-_SHOWN = 12
 # Names the stream of numbers that says which groups are kept for promises.
 _APART = 0x5EED
 
@@ -89,7 +88,7 @@ def fit(
     check.whole_number(max_k, "max_k", minimum=1)
     settings = checked_cardinality(cardinality)
     check_learner(learner)
-    _check_costs(log)
+    log = with_costs(log)
     seed = check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     whole, (log, kept) = log, _kept_apart(log, check.finite_number(promise, "promise", minimum=0.0), seed)
     told = np.flatnonzero(log.audited)
@@ -105,28 +104,6 @@ def fit(
             policy, log.rows(told), later, lambda past: _learned(past, settled, None, _nobody)
         )
     return until(policy if kept is None else promised(policy, kept), whole)
-
-
-def _check_costs(log: Log) -> None:
-    """Raise where costs name a class that nobody ever said and that never was true: a slip would cost nothing."""
-    if log.truth is None or log.answers is None or not isinstance(log.error, CostMatrix):
-        return
-    said = log.answers.values[log.answers.states == Cell.ANSWERED]
-    there = np.unique(np.concatenate([said, log.truth.astype(np.result_type(said, log.truth))]))
-    unknown = log.error.unknown(there)
-    if unknown:
-        raise InvalidInputError(
-            f"`error` must name classes of the log, got {unknown[0]!r}: it has {there[:_SHOWN].tolist()}."
-        )
-
-
-def mean_mistake(log: Log) -> float | None:
-    """Return what a mistake cost in the mean; None where all are alike."""
-    if not log.weighed or log.truth is None or log.answers is None:
-        return None
-    wrong = log.asked & ~((log.answers.values == log.truth[:, None]) & (log.answers.states == Cell.ANSWERED))
-    # Where nobody ever erred, or it cost nothing, any unit will do.
-    return float(log.errors[wrong].mean()) if wrong.any() and log.errors[wrong].any() else 1.0
 
 
 @dataclass(frozen=True)
