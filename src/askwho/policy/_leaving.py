@@ -8,7 +8,7 @@ from jaxtyping import Int
 
 from askwho.beliefs import asking_without, without_member
 from askwho.core import Panel
-from askwho.data import without_entity
+from askwho.data import most_error, without_entity
 from askwho.exceptions import InvalidInputError
 from askwho.policy._outcomes import Outcomes
 from askwho.policy._seats import Seats
@@ -43,7 +43,7 @@ def without(policy: "Policy", name: str) -> "Policy":
         policy,
         columns=without_entity(policy.columns, name),
         panel=Panel(tuple(panel.entities[i] for i in kept)),
-        judge=policy.judge.only(kept, bounded=policy.task == "classification" and policy.combiner.unit is None),
+        judge=policy.judge.only(kept, most=most_error(policy.columns.scoring, policy.task)),
         cardinality=replace(
             cardinality,
             width=min(cardinality.width, len(kept)),
