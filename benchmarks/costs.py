@@ -16,6 +16,7 @@ others.
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -69,7 +70,10 @@ def main() -> None:
     for name, world in worlds.items():
         if given.only not in (None, name) or (name == "faces" and given.data is None):
             continue
-        found[name] = {f"seed {seed}": compared(*world(seed), learner=given.learner, seed=seed) for seed in given.seeds}
+        found[name] = {}
+        for seed in given.seeds:
+            found[name][f"seed {seed}"] = compared(*world(seed), learner=given.learner, seed=seed)
+            print(name, seed, found[name][f"seed {seed}"]["policy"], file=sys.stderr, flush=True)
     write_down({"logs": found, "provenance": provenance(seed=given.seeds[0])}, given.out)
 
 

@@ -4,7 +4,7 @@ from askwho.report._html import Html, element, name_of, plain, quoted
 from askwho.report._words import headline_of, number, share
 
 
-def head(task="classification", **changes):
+def head(task="classification", weighed=False, **changes):
     found = {
         "fee_to_match_best_single": 0.31,
         "fee_saved": 0.69,
@@ -12,7 +12,7 @@ def head(task="classification", **changes):
         "error_saved": 0.18,
         "error_saved_interval": [0.12, 0.25],
     }
-    return {"task": task, "headline": found | changes}
+    return {"task": task, "weighed": weighed, "headline": found | changes}
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,7 @@ def head(task="classification", **changes):
             False,
             "Matches the best single ({best}) for 0.31 of its fee; at its fee an RMSE 18% lower.",
         ),
+        (head(weighed=True), False, "Matches the best single ({best}) for 0.31 of its fee; at its fee 18% less cost."),
         (head(fee_saved=1.0), False, "Matches the best single ({best}) for nothing; at its fee 18% fewer errors."),
         (
             head(fee_saved=-0.2),

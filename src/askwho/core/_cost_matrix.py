@@ -11,7 +11,7 @@ from askwho import _validation as check
 from askwho.core._answers import family
 from askwho.exceptions import InvalidInputError
 
-CostMapping = Mapping[str, Mapping[str, float]]
+CostMapping = Mapping[Any, Mapping[Any, float]]
 """From the truth to what was said to its cost; a pair that is not named costs 1, and nothing where it is right."""
 # What a mistake costs that nobody has named: as much as any does where nothing is said.
 _OTHERWISE = 1.0

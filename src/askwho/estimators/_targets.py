@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Shaped
@@ -15,7 +15,6 @@ from askwho.core import (
     Cell,
     CostMapping,
     CostMatrix,
-    ErrorFunction,
     column,
     cost_table,
     family,
@@ -74,7 +73,7 @@ class Labels:
     task: Task = "classification"
 
     @classmethod
-    def of(cls, y: np.ndarray, error: str | ErrorFunction | CostMapping = "auto") -> "Labels":
+    def of(cls, y: np.ndarray, error: Any = "auto") -> "Labels":  # noqa: ANN401 - it says what is wrong with it
         """Return the labels of y, and what mistakes cost, as the user says."""
         classes, counts = np.unique(y, return_counts=True)
         check.two_classes(classes.tolist(), "y")
