@@ -30,7 +30,7 @@ class CostMatrix:
 
     Args:
         classes: shape (C,), every class that is named, sorted, as texts.
-        table: shape (C, C), the cost of [truth][said].
+        table: shape (C, C), a row a truth, a column for what was said.
 
     >>> costs = CostMatrix.of({"fraud": {"fine": 20}})
     >>> costs(np.array(["fine", "fraud", "fraud"]), np.array(["fraud", "fraud", "fine"]))

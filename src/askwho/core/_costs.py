@@ -116,7 +116,7 @@ def elementwise_error(answers: np.ndarray, truth: np.ndarray, error: str | Error
 
 
 def cost_table(classes: np.ndarray, error: str | ErrorFunction) -> FloatTable:
-    """Return what each mistake costs, shape (C, C): [truth][said]; classes of shape (C,)."""
+    """Return what each mistake costs, shape (C, C): a row a truth, a column for what was said; classes (C,)."""
     said = np.tile(classes, (len(classes), 1))
     return elementwise_error(said, said.T, error)
 
