@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from askwho._unit import Unit
+from askwho._unit import COST, Unit
 
 Bounds = Sequence[float | None]
 
@@ -80,18 +80,20 @@ def headline_of(result: Mapping[str, Any], *, graded: bool) -> Headline:
         result: what `evaluate` returned.
         graded: whether the log holds grades instead of a truth.
     """
-    head, unit = result["headline"], Unit(**result["unit"])
+    head, unit = result["headline"], Unit.from_json(result["unit"])
     match, match_words, match_bounds = _matching(head)
     less, more = ("less error", "more error") if unit.share else ("lower", "higher")
-    if unit.share and not graded:
+    if unit.name == COST:
+        less, more = "less cost", "more cost"
+    elif unit.share and not graded:
         less, more = "fewer errors", "more errors"
-    of_numbers = "" if unit.share else f"{unit.with_article} "
+    of_numbers = "" if unit.share or unit.name == COST else f"{unit.with_article} "
     saved, around = head["error_saved"], head["error_saved_interval"]
     parts, beside = [match_words], [match_bounds] if match_bounds else []
     if saved is not None:
         by = share(abs(saved))
         parts.append(
-            "at its fee the same error"
+            f"at its fee the same {unit.name}"
             if by == "0%" or abs(saved) < 0.0005
             else f"at its fee {of_numbers}{by} {less if saved > 0 else more}"
         )
