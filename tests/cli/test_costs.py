@@ -53,6 +53,15 @@ def test_every_later_command_knows_what_fit_was_told(place, capsys):
     page = out.read_text(encoding="utf-8")
     assert "the policy gets cost " in page
     assert "Cost at the best single" in page
+    assert "off by" not in page
+
+
+def test_one_score_at_a_time(place, capsys):
+    given = ["--error-costs", place / "costs.csv"]
+    says = refused(capsys, "check", place / "log.parquet", *COLUMNS, *given, "--error", "absolute")
+    assert "`--error` must be 'auto' with `--error-costs`, got 'absolute'" in says
+    says = refused(capsys, "check", place / "log.parquet", *COLUMNS, *given, "--same", "casefold")
+    assert "`error` must be 'zero-one' with `same`" in says
 
 
 def test_what_is_wrong_with_a_file_of_costs_is_said(place, capsys):

@@ -151,6 +151,24 @@ def test_a_function_of_the_users_own_is_what_it_costs_on_every_pair(policy):
     same_state(fit(replace(plain, error=error, errors=errors), **QUICK), policy)
 
 
+def test_of_more_classes_than_a_table_holds_the_function_stays():
+    def error(answer, truth):
+        return 3.0 * (answer != truth)
+
+    rng = np.random.default_rng(0)
+    truth = np.array([f"c{i}" for i in rng.integers(0, 70, 300)])
+    table = costly.desk(300) | {"truth": truth}
+    table |= {f"answer_{name}": np.where(rng.random(300) < 0.7, truth, truth[::-1]) for name in costly.FEES}
+    plain = read_log(table, costly.PLAIN)
+    log = replace(plain, error=error, errors=3.0 * plain.errors)
+    policy = fit(log, **QUICK)
+    assert policy.unit == Unit("cost", share=False, most=np.inf)
+    found = evaluate(policy, log, draws=5)["entities"]
+    assert [each["error"] for each in found] == pytest.approx(3.0 * plain.errors.mean(axis=0))
+    with pytest.raises(InvalidInputError, match="`log` must be scored as the policy's own was, by cost, got error"):
+        evaluate(policy, plain, draws=5)
+
+
 def test_numbers_that_are_classes_may_be_off_by_more_or_less():
     table = costly.desk(300)
     rng = np.random.default_rng(0)

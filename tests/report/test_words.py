@@ -51,6 +51,11 @@ def head(task="classification", error="auto", **changes):
             "Does not reach the error of the best single ({best}); at its fee 2% more errors.",
         ),
         (
+            head(error=COSTS, fee_to_match_best_single=None, fee_saved=None, error_saved=0.0),
+            False,
+            "Does not reach the cost of the best single ({best}); at its fee the same cost.",
+        ),
+        (
             head(fee_saved=None, fee_saved_interval=[None, None], error_saved=None, error_saved_interval=[None, None]),
             False,
             "Matches the best single ({best}), which is free.",

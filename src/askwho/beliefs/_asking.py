@@ -436,7 +436,7 @@ def _members(order: Int[np.ndarray, "n d"], size: int) -> Bool[np.ndarray, "n a"
 def worth_asking(
     pool: Pooled,
     case: World,
-    truth: Shaped[np.ndarray, " n"],
+    truth: Shaped[np.ndarray, "n ..."],
     *,
     asked: Bool[np.ndarray, "n a"],
     fees: Float[np.ndarray, " a"],
