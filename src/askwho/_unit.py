@@ -1,10 +1,14 @@
 """The unit that errors are shown in: what they are called, and what is done to a mean of them."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+
+COST = "cost"
+"""What an error is called where some mistakes are worse than others."""
 
 
 @dataclass(frozen=True)
@@ -15,11 +19,13 @@ class Unit:
         name: what an error is called on an axis or in a table.
         root: whether the root of a mean is shown: of squares, so that it is in the unit of the truth.
         share: whether errors are shares of wrong answers, or 1 less a grade: within 0 and 1.
+        most: the largest error that can be: 1 of shares, what the worst mistake costs, infinite where nothing says.
     """
 
     name: str = "error"
     root: bool = False
     share: bool = True
+    most: float = 1.0
 
     @property
     def with_article(self) -> str:
@@ -44,5 +50,11 @@ class Unit:
         return np.square(shown) if self.root else shown
 
     def to_json(self) -> dict[str, Any]:
-        """Return the plain form; `Unit(**plain)` reads it."""
-        return asdict(self)
+        """Return the plain form that `from_json` reads: JSON has no infinity."""
+        return {**asdict(self), "most": self.most if self.most < np.inf else None}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> "Unit":
+        """Return the unit that `to_json` wrote."""
+        most = float("inf") if plain["most"] is None else float(plain["most"])
+        return cls(plain["name"], plain["root"], plain["share"], most)

@@ -45,7 +45,16 @@ def test_no_root_is_taken_of_errors_that_are_no_squares(policies, fresh, error):
     result = evaluate(policy, log, draws=5)
     alone = {entity["name"]: entity["error"] for entity in result["entities"]}
     assert alone["both"] == pytest.approx(np.mean(log.errors[:, policy.panel.index("both")]))
-    assert result["unit"] == policy.unit.to_json() == {"name": policy.unit.name, "root": False, "share": False}
+    assert (
+        result["unit"]
+        == policy.unit.to_json()
+        == {
+            "name": policy.unit.name,
+            "root": False,
+            "share": False,
+            "most": None,
+        }
+    )
     expected = policy.decide(log.known, Target(k=1))
     assert 0 < expected.expected_error.mean() < 0.5
     # A promise bounds the loss itself, and never takes 1 for a bound: these errors are no shares.

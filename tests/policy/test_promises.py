@@ -39,7 +39,11 @@ def path(n=2000, seed=0, prices=5, **more):
 
 def promises(rows, *, squared=False, most_loss=1.0, most_rows=1):
     return Promises(
-        rows, most_fee=1.0, most_loss=most_loss, most_rows=most_rows, unit=Unit(root=squared, share=not squared)
+        rows,
+        most_fee=1.0,
+        most_loss=most_loss,
+        most_rows=most_rows,
+        unit=Unit(root=squared, share=not squared, most=np.inf if squared else 1.0),
     )
 
 

@@ -1,11 +1,13 @@
 import pytest
 
-from askwho.core import unit_of
+from askwho.core import CostMatrix, unit_of
 from askwho.report._html import Html, element, name_of, plain, quoted
 from askwho.report._words import headline_of, number, share
 
+COSTS = CostMatrix.of({"fraud": {"fine": 20}})
 
-def head(task="classification", **changes):
+
+def head(task="classification", error="auto", **changes):
     found = {
         "fee_to_match_best_single": 0.31,
         "fee_saved": 0.69,
@@ -13,7 +15,7 @@ def head(task="classification", **changes):
         "error_saved": 0.18,
         "error_saved_interval": [0.12, 0.25],
     }
-    return {"unit": unit_of("auto", task).to_json(), "headline": found | changes}
+    return {"unit": unit_of(error, task).to_json(), "headline": found | changes}
 
 
 @pytest.mark.parametrize(
@@ -25,6 +27,11 @@ def head(task="classification", **changes):
             head("regression"),
             False,
             "Matches the best single ({best}) for 0.31 of its fee; at its fee an RMSE 18% lower.",
+        ),
+        (
+            head(error=COSTS),
+            False,
+            "Matches the best single ({best}) for 0.31 of its fee; at its fee 18% less cost.",
         ),
         (head(fee_saved=1.0), False, "Matches the best single ({best}) for nothing; at its fee 18% fewer errors."),
         (
@@ -42,6 +49,11 @@ def head(task="classification", **changes):
             head(fee_to_match_best_single=None, fee_saved=None, error_saved=-0.02, error_saved_interval=[-0.06, 0.02]),
             False,
             "Does not reach the error of the best single ({best}); at its fee 2% more errors.",
+        ),
+        (
+            head(error=COSTS, fee_to_match_best_single=None, fee_saved=None, error_saved=0.0),
+            False,
+            "Does not reach the cost of the best single ({best}); at its fee the same cost.",
         ),
         (
             head(fee_saved=None, fee_saved_interval=[None, None], error_saved=None, error_saved_interval=[None, None]),

@@ -25,7 +25,7 @@ _GREEDY_DEPTH = 5
 _LEAST_GAIN = 1e-4
 # The arrays of a basis and their shapes, in the order of its fields.
 _BASIS = {"centre": "f", "scale": "f", "directions": "f d", "offsets": "d"}
-NEVER = 1e3
+NEVER = 1e9
 """The change in cost of asking somebody who cannot be asked."""
 
 
@@ -52,6 +52,8 @@ class World(Protocol):
     def expected(self) -> Float[np.ndarray, "n a"]: ...
     @property
     def there(self) -> Bool[np.ndarray, "n a"] | None: ...
+    @property
+    def costs(self) -> Float32[np.ndarray, "c c"] | None: ...
     def __len__(self) -> int: ...
     def closed(self, state: Any) -> Bool[np.ndarray, "n a"]:  # noqa: ANN401 - its own
         """Return who cannot be asked any more, shape (n, |A|)."""
@@ -178,7 +180,8 @@ class Asking:
         entities: shape (e,), who is worth asking at some price, as indices into the panel.
         prices: shape (p,), λ, rising.
         bases: one for each number of questions asked before.
-        gains: likewise, each (b, e, p): what asking each entity changes in expected error and later fees.
+        gains: likewise, each (b, e, p): what asking each entity changes in expected error and later fees; in parts of
+            what stopping costs, where mistakes differ, for most queries are sure and a few are most of the cost.
         free_start: whether a decision can be made before anybody is asked.
         pool: how the answers of `entities` alone are believed together.
         once: shape (p,), at which prices one is asked, by what is expected alone, and nobody after; None for none.
@@ -248,9 +251,11 @@ class Asking:
                 later, stopped = pool.summarise(small, heard)
                 value = np.repeat(stopped[:, None], len(prices), axis=1)
                 if after is not None:
-                    best = after.changes_everywhere(0, later, small.closed(heard), paid[heard.rows]).min(axis=1)
+                    parts = None if case.costs is None else stopped
+                    best = after.changes_everywhere(0, later, small.closed(heard), paid[heard.rows], parts).min(axis=1)
                     value += np.minimum(best, 0.0)
-                found[:, j] = _ridge(inputs[open_], value - stop[open_, None])
+                parts = None if case.costs is None else stop[open_]
+                found[:, j] = _ridge(inputs[open_], value - stop[open_, None], parts)
             bases.insert(0, basis)
             gains.insert(0, found)
             after = cls(np.arange(size), prices, bases, gains, free_start, pool)
@@ -276,7 +281,10 @@ class Asking:
             alone = case.expected[state.rows] + fee_weight * fees if level == 0 else np.full(fees.shape, NEVER)
             return np.where(case.closed(state), NEVER, alone), stop
         inputs = self.bases[level].apply(summary)
-        change = inputs @ ((1 - share) * self.gains[level][:, :, low] + share * self.gains[level][:, :, high])
+        gains = (1 - share) * self.gains[level][:, :, low] + share * self.gains[level][:, :, high]
+        change = inputs @ gains
+        if case.costs is not None:
+            change = np.where(gains[0] < NEVER / 2, change * stop[:, None], NEVER)
         change = change + fee_weight / self.pool.unit * fees
         return np.where(case.closed(state), NEVER, change), stop
 
@@ -304,11 +312,15 @@ class Asking:
         share = (fee_weight - self.prices[low]) / (self.prices[high] - self.prices[low])
         return low, high, float(np.clip(share, 0.0, 1.0))
 
-    def changes_everywhere(self, level: int, summary: np.ndarray, asked: np.ndarray, fees: np.ndarray) -> np.ndarray:
-        """Return the same at every price, shape (n, e, p), `level` questions from here."""
+    def changes_everywhere(
+        self, level: int, summary: np.ndarray, asked: np.ndarray, fees: np.ndarray, stop: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the same at every price, shape (n, e, p), `level` questions on; in parts of `stop`, if given."""
         gains = self.gains[level]
         inputs = self.bases[level].apply(summary)
         change = (inputs @ gains.reshape(len(gains), -1)).reshape(len(inputs), *gains.shape[1:])
+        if stop is not None:
+            change = np.where(gains[0] < NEVER / 2, change * stop[:, None, None], np.float32(NEVER))
         change += (fees[:, :, None] * (self.prices / self.pool.unit)).astype(np.float32)
         change[asked] = NEVER
         return change
@@ -424,7 +436,7 @@ def _members(order: Int[np.ndarray, "n d"], size: int) -> Bool[np.ndarray, "n a"
 def worth_asking(
     pool: Pooled,
     case: World,
-    truth: Shaped[np.ndarray, " n"],
+    truth: Shaped[np.ndarray, "n ..."],
     *,
     asked: Bool[np.ndarray, "n a"],
     fees: Float[np.ndarray, " a"],
@@ -478,6 +490,9 @@ def _drawn(
     n, size = known.shape
     rows = np.tile(np.arange(n), _REPEATS if level else 1)
     price = prices[rng.integers(0, len(prices), len(rows))][:, None]
+    if case.costs is not None:
+        # What is expected of everybody is a share of what mistakes cost: so are fees, then.
+        price = price / float(case.costs.max() or 1.0)
     likes = case.expected[rows] / pool.unit * rng.uniform(0, 1.5, (len(rows), 1)) + price * fees[rows] * rng.choice(
         [1, 1, 3], (len(rows), 1)
     )
@@ -492,7 +507,12 @@ def _drawn(
     return state
 
 
-def _ridge(inputs: np.ndarray, targets: np.ndarray) -> Float32[np.ndarray, "b p"]:
+def _ridge(inputs: np.ndarray, targets: np.ndarray, parts: np.ndarray | None = None) -> Float32[np.ndarray, "b p"]:
+    """Weights of the inputs; of what comes to that part of something else, where it is given, shape (n,)."""
+    if parts is not None:
+        # Ridge is of inputs that vary by about one.
+        size = np.sqrt(np.square(parts).mean()) or np.float32(1.0)
+        inputs, targets = inputs * (parts / size)[:, None], targets / size
     gram = inputs.T @ inputs
     gram[np.diag_indices(len(gram))] += _RIDGE * len(inputs)
     return np.linalg.solve(gram, inputs.T @ targets.astype(np.float32)).astype(np.float32)

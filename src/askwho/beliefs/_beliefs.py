@@ -9,14 +9,16 @@ from askwho import _validation as check
 from askwho._parts import State, array_of_classes, part, plain_classes
 from askwho.aggregation import Committee, Verdicts
 from askwho.beliefs._evidence import Evidence, Heard
-from askwho.beliefs._pool import Case, Pool, random_masks
-from askwho.core import Answers, Cell, each_fold
+from askwho.beliefs._pool import Case, Pool, expected_costs, random_masks
+from askwho.core import Answers, Cell, ErrorFunction, cost_table, each_fold
 from askwho.exceptions import InvalidInputError
 
 # Beyond so many classes nobody's habits with each of them can be learned: candidates are then what a row's members say.
 _MOST_CLASSES = 64
 # Even a sure base may be wrong: so much of its share goes to all classes.
 _DOUBT = 0.01
+# The least probability that something said is told to have: 0 stands for having nothing to say.
+_LEAST_SURE = 1e-9
 # The prior share of an answer that training never saw, by hand: the smaller, the more must say it to be believed.
 _UNSEEN = 1e-4
 
@@ -35,6 +37,8 @@ class Beliefs:
         share: shape (C,), how often each was right.
         evidence: what one answer says.
         pool: what several say together.
+        costs: shape (C, C), what it costs to say [said] where [truth] is true; None where all mistakes are alike, or
+            there are too many classes to know.
     """
 
     classes: Shaped[np.ndarray, " c"]
@@ -42,6 +46,7 @@ class Beliefs:
     share: Float[np.ndarray, " c"]
     evidence: Evidence
     pool: Pool
+    costs: Float32[np.ndarray, "c c"] | None = None
 
     @classmethod
     def fit(
@@ -54,6 +59,7 @@ class Beliefs:
         base: int | None = None,
         shares: Float[np.ndarray, "n t"] | None = None,
         info: Float[np.ndarray, "n a"] | None = None,
+        error: str | ErrorFunction | None = None,
         random_state: int = 0,
     ) -> "tuple[Beliefs, Case]":
         """Return the beliefs that past answers teach, and the past queries as a case, all of it out of fold.
@@ -61,11 +67,12 @@ class Beliefs:
         Args:
             answers: what everybody said.
             truth: shape (n,).
-            expected: shape (n, |A|), expected errors, out of fold.
+            expected: shape (n, |A|), expected errors as shares, out of fold.
             fold: shape (n,), of each query.
             base: which entity's shares are given: they are the prior, and its answers no further evidence.
             shares: shape (n, T), the base's probabilities of the sorted truths, out of fold.
             info: shape (n, |A|), what came back with the answers.
+            error: what a mistake costs; None where all are alike.
             random_state: the seed of who is heard.
         """
         truths = np.unique(truth)
@@ -79,6 +86,7 @@ class Beliefs:
             share = (np.bincount(np.searchsorted(classes, truth), minlength=len(classes)) + 1.0) / (
                 len(truth) + len(classes)
             )
+        costs = None if error is None or not named else cost_table(classes, error).astype(np.float32)
         size = answers.values.shape[1]
         silent = np.zeros(size, dtype=bool)
         if named and base is not None and shares is not None:
@@ -93,19 +101,22 @@ class Beliefs:
             np.zeros(1, dtype=np.intp),
             silent=silent,
             named=named,
+            rare=costs is not None,
         )
-        blank = cls(classes, truths, share, nobody, Pool(np.zeros(size), np.zeros((0, 0))))
+        blank = cls(classes, truths, share, nobody, Pool(np.zeros(size), np.zeros((0, 0))), costs)
         heard = blank.heard(answers, expected=expected, shares=shares, info=info)
         right = blank.right(answers, heard.codes, truth)
         evidence = np.empty((*heard.codes.shape, heard.prior.shape[1]), dtype=np.float32)
         for seen, held in each_fold(fold):
-            taught = Evidence.fit(heard.rows(seen), right[seen], silent=silent, named=named)
+            taught = Evidence.fit(heard.rows(seen), right[seen], silent=silent, named=named, rare=costs is not None)
             evidence[held] = taught.of(heard.rows(held))
-        case = Case(heard.prior, evidence, np.where(silent, -1, heard.codes), heard.expected, classes)
+        case = Case(
+            heard.prior, evidence, np.where(silent, -1, heard.codes), heard.expected, classes, costs=blank._costs(heard)
+        )
         asked = (answers.states != Cell.NOT_ASKED) & ~silent
         pool = Pool.fit(case, right, random_masks(asked, random_state=random_state))
-        whole = Evidence.fit(heard, right, silent=silent, named=named)
-        return cls(classes, truths, share, whole, pool), case
+        whole = Evidence.fit(heard, right, silent=silent, named=named, rare=costs is not None)
+        return cls(classes, truths, share, whole, pool, costs), case
 
     @property
     def silent(self) -> Bool[np.ndarray, " a"]:
@@ -164,7 +175,16 @@ class Beliefs:
         """Return queries with everything that was answered."""
         heard = self.heard(answers, expected=expected, shares=shares, info=info)
         codes = np.where(self.evidence.silent, -1, heard.codes)
-        return Case(heard.prior, self.evidence.of(heard), codes, heard.expected, self.classes)
+        costs = self._costs(heard)
+        return Case(heard.prior, self.evidence.of(heard), codes, heard.expected, self.classes, costs=costs)
+
+    def _costs(self, heard: Heard) -> Float32[np.ndarray, "c c"] | None:
+        """The costs of all candidates: to be wrong about one that training never saw costs what the worst does."""
+        if self.costs is None or heard.prior.shape[1] == len(self.classes):
+            return self.costs
+        wider = self.costs.max() * (1 - np.eye(heard.prior.shape[1], dtype=np.float32))
+        wider[: len(self.classes), : len(self.classes)] = self.costs
+        return wider
 
     def verdicts(self, committee: Committee, case: Case) -> tuple[Verdicts, Float[np.ndarray, "n K"]]:
         """Return what the committees of every size decide, and how sure each is, shape (n, K)."""
@@ -184,20 +204,26 @@ class Beliefs:
         answers: Answers,
         asked: Bool[np.ndarray, "n a"],
     ) -> tuple[Shaped[np.ndarray, " n"], Float32[np.ndarray, " n"]]:
-        """Return the likeliest answer, shape (n,), and its probability, shape (n,): 0 where there is nothing to say.
+        """Return what to say, shape (n,), and its probability, shape (n,): 0 where there is nothing to say.
 
-        A class can always be answered, anything else only where one of those `asked`, shape (n, |A|), said so.
+        The likeliest answer, or, where some mistakes are worse than others, the one of least expected cost. A class can
+        always be answered, anything else only where one of those `asked`, shape (n, |A|), said so.
         """
         classes = len(self.classes)
         codes = np.where(asked, case.codes, -1)
+        risks = None if case.costs is None else expected_costs(case.costs, believed)
         if believed.shape[1] > classes:
             heard = np.zeros(believed.shape, dtype=bool)
             heard[:, :classes] = True
             row, entity = np.nonzero(codes >= 0)
             heard[row, codes[row, entity]] = True
             believed = np.where(heard, believed, np.float32(0.0))
-        place = believed.argmax(axis=1)
+            risks = None if risks is None else np.where(heard, risks, np.float32(np.inf))
+        place = believed.argmax(axis=1) if risks is None else risks.argmin(axis=1)
         sure = np.take_along_axis(believed, place[:, None], axis=1)[:, 0]
+        if risks is not None:
+            # There is always a class to say, however unlikely.
+            sure = np.maximum(sure, np.float32(_LEAST_SURE))
         new = place >= classes
         if not new.any():
             return self.classes[place], sure
@@ -217,19 +243,21 @@ class Beliefs:
     def to_state(self) -> State:
         """Return the beliefs as classes, arrays and parts."""
         plain = {"classes": plain_classes(self.classes), "truths": plain_classes(self.truths)}
-        return State(plain=plain, arrays={"share": self.share}).hold(evidence=self.evidence, pool=self.pool)
+        arrays = {"share": self.share} if self.costs is None else {"share": self.share, "costs": self.costs}
+        return State(plain=plain, arrays=arrays).hold(evidence=self.evidence, pool=self.pool)
 
     @classmethod
     def from_state(cls, state: State) -> "Beliefs":
         """Return the beliefs that `to_state` wrote."""
         classes, truths = (array_of_classes(state.plain[name]) for name in ("classes", "truths"))
-        (share,) = state.pick(share=str(len(classes)))
+        size = str(len(classes))
+        share, *costs = state.pick(share=size, **({"costs": f"{size} {size}"} if "costs" in state.arrays else {}))
         evidence, pool = state.need("evidence"), state.need("pool")
         check.same_shape(pool.members, "members", evidence.bias.shape, "one for each entity")
         habits = evidence.by_class.shape[1]
         if len(classes) and (habits != len(classes) or not np.isin(truths, classes).all()):
             raise InvalidInputError(f"`classes` must hold the truths, with habits of each, got {len(classes)} of them.")
-        return cls(classes, truths, share, evidence, pool)
+        return cls(classes, truths, share, evidence, pool, costs[0] if costs else None)
 
 
 def _codes(answers: Answers, spoke: Bool[np.ndarray, "n a"], classes: np.ndarray) -> Int[np.ndarray, "n a"]:

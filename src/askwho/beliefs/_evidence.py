@@ -8,17 +8,23 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
 from askwho._parts import State, part
+from askwho.exceptions import InvalidInputError
 
 # Expected errors are kept so far from 0 and 1, or their log-odds, one of the inputs, would be infinite.
 _CLIP = 1e-3
 # Odds of one answer beyond e^6 are taken for e^6: a few hundred rows cannot tell more.
 _MOST_ODDS = 6.0
+# Where mistakes differ a class may matter at one in a thousand: odds of one answer go up to e^10 there.
+_MOST_ODDS_OF_COSTS = 10.0
 # No single answer counts for more against a candidate, by hand: a few others can still bring it back.
 _LEAST_EVIDENCE = -8.0
 # Quantiles of what came back with an answer where its line may bend, by hand: quarters, and one in the upper tail.
 _KNOTS = (0.25, 0.5, 0.75, 0.9)
 # Confusions count as if so many wrong answers more had been seen, spread like the truths.
 _PRIOR_WRONG = 20.0
+# What the odds of being right depend on, beside the classes: six and the knots; the prior's own odds, where mistakes
+# differ, are one more.
+_INPUTS = 6 + len(_KNOTS)
 # The fields and their shapes, in order.
 _ARRAYS = {
     "weights": "a f",
@@ -62,7 +68,8 @@ class Evidence:
     Dirichlet prior whose mean are the shares of the truths.
 
     Args:
-        weights: shape (|A|, f), of the odds before asking, of what the prior thinks of the answer, and of `info`.
+        weights: shape (|A|, f), of the odds before asking, of what the prior thinks of the answer, and of `info`; in
+            front of them of the prior's odds, where mistakes differ: a rare class is told by them alone.
         bias: shape (|A|,).
         by_class: shape (|A|, C), what having said that class adds to the log-odds of being right.
         centre: shape (|A|,), of `info`.
@@ -83,7 +90,13 @@ class Evidence:
 
     @classmethod
     def fit(
-        cls, heard: Heard, truth: Int[np.ndarray, " n"], *, silent: Bool[np.ndarray, " a"], named: bool
+        cls,
+        heard: Heard,
+        truth: Int[np.ndarray, " n"],
+        *,
+        silent: Bool[np.ndarray, " a"],
+        named: bool,
+        rare: bool = False,
     ) -> "Evidence":
         """Return the evidence that past answers teach.
 
@@ -92,13 +105,14 @@ class Evidence:
             truth: shape (n,), as indices into the candidates.
             silent: shape (|A|,), whose answers are no evidence.
             named: whether candidates are classes, with habits of their own; else only places in a row.
+            rare: whether mistakes differ, so that a rare class may matter.
         """
         from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - to learn alone: it takes long to import
 
         size, classes = heard.codes.shape[1], heard.prior.shape[1]
         centre, scale, knots = spread_of(heard.info)
         blank = cls(
-            np.zeros((size, 0)),
+            np.zeros((size, _INPUTS + rare)),
             np.zeros(size),
             np.zeros((size, classes)),
             centre,
@@ -133,7 +147,8 @@ class Evidence:
         # A candidate that training never saw has no habits.
         known = said < self.by_class.shape[1]
         odds += np.where(known, self.by_class[self._entities, np.where(known, said, 0)], 0.0)
-        return np.clip(odds, -_MOST_ODDS, _MOST_ODDS)
+        most = _MOST_ODDS_OF_COSTS if self.rare else _MOST_ODDS
+        return np.clip(odds, -most, most)
 
     def of(self, heard: Heard) -> Float32[np.ndarray, "n a c"]:
         """Return log-evidence for each candidate, shape (n, |A|, C): what the answer alone adds to the prior.
@@ -167,7 +182,17 @@ class Evidence:
     @classmethod
     def from_state(cls, state: State) -> "Evidence":
         """Return the evidence that `to_state` wrote."""
-        return cls(*state.pick(**_ARRAYS))
+        made = cls(*state.pick(**_ARRAYS))
+        if not made.rare and made.weights.shape[1] != _INPUTS:
+            raise InvalidInputError(
+                f"`weights` must be of {_INPUTS} inputs, got {made.weights.shape[1]}: the artefact is damaged."
+            )
+        return made
+
+    @property
+    def rare(self) -> bool:
+        """Whether mistakes differ, so that a rare class may matter."""
+        return self.weights.shape[1] == _INPUTS + 1
 
     @cached_property
     def _entities(self) -> Int[np.ndarray, " a"]:
@@ -181,8 +206,13 @@ class Evidence:
         info = (heard.info - self.centre) / self.scale
         info = np.where(np.isfinite(info), info, 0.0)
         bends = np.maximum(info[:, :, None] - self.knots, 0.0)
+        before: list[np.ndarray] = []
+        if self.rare:
+            rest = np.maximum(1.0 - np.exp(own.astype(np.float64)), np.exp(-_MOST_ODDS_OF_COSTS))
+            before = [(own - np.log(rest))[:, :, None]]
         return np.concatenate(
             [
+                *before,
                 np.stack(
                     [
                         np.log(right / (1.0 - right)),

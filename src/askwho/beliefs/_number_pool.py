@@ -66,6 +66,11 @@ class NumberCase:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def costs(self) -> None:
+        """Numbers have no mistakes to be told apart."""
+        return
+
     def closed(self, state: NumberState) -> Bool[np.ndarray, "n a"]:
         """Return who cannot be asked any more, shape (n, |A|): asked already, or not there."""
         return state.asked if self.there is None else state.asked | ~self.there[state.rows]

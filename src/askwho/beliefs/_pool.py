@@ -67,6 +67,7 @@ class Case:
         expected: shape (n, |A|), expected errors before asking.
         labels: shape (C,), the classes that candidates stand for; empty where they are places in a row.
         there: shape (n, |A|), who may be asked; None where everybody may.
+        costs: shape (C, C), what it costs to say [said] where [truth] is true; None where all mistakes are alike.
     """
 
     prior: Float32[np.ndarray, "n c"]
@@ -75,6 +76,7 @@ class Case:
     expected: Float[np.ndarray, "n a"]
     labels: Shaped[np.ndarray, " l"]
     there: Bool[np.ndarray, "n a"] | None = None
+    costs: Float32[np.ndarray, "c c"] | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -226,6 +228,8 @@ class Pool:
     def summarise(self, case: Case, state: State) -> tuple[Float32[np.ndarray, "n f"], Float32[np.ndarray, " n"]]:
         """Return what the next question may depend on, shape (n, f), and the expected error of stopping, shape (n,)."""
         believed = self.probabilities(case, state)
+        if case.costs is not None:
+            return _summary_of_costs(case, state, believed, case.costs)
         n, classes = believed.shape
         among = sayable(case, state, believed)
         place = among.argmax(axis=1)
@@ -251,12 +255,17 @@ class Pool:
     def loss(self, case: Case, state: State, truth: Int[np.ndarray, " n"]) -> float:
         """Return what is lost by stopping here; `truth` are places among the candidates, shape (n,).
 
-        Half the error, half the Brier score: it moves before the error does, and never for more of the same.
+        Half the error, half the Brier score: it moves before the error does, and never for more of the same. Where
+        mistakes differ a row's score counts by the worst that could be said of it.
         """
         believed = self.probabilities(case, state)
-        said = sayable(case, state, believed).argmax(axis=1)
         own = believed[np.arange(len(truth)), truth]
         brier = 0.5 * (np.square(believed).sum(axis=1) - 2 * own + 1)
+        if case.costs is not None:
+            said = expected_costs(case.costs, believed).argmin(axis=1)
+            brier = brier * case.costs.max(axis=1)[truth]
+            return float(0.5 * brier.mean() + 0.5 * case.costs[truth, said].mean())
+        said = sayable(case, state, believed).argmax(axis=1)
         return float(0.5 * brier.mean() + 0.5 * (said != truth).mean())
 
     def to_state(self) -> _parts.State:
@@ -283,6 +292,46 @@ def random_masks(asked: Bool[np.ndarray, "n a"], *, random_state: int) -> list[B
 def sayable(case: Case, state: State, believed: np.ndarray) -> np.ndarray:
     """Return what is believed, without places in a row of which nobody has spoken yet: they cannot be answered."""
     return believed if len(case.labels) else np.where(state.support > 0, believed, np.float32(0.0))
+
+
+def expected_costs(
+    costs: Float32[np.ndarray, "c c"], believed: Float32[np.ndarray, "n c"]
+) -> Float32[np.ndarray, "n c"]:
+    """Return what saying each candidate is expected to cost, shape (n, C)."""
+    return believed @ costs
+
+
+def _summary_of_costs(
+    case: Case, state: State, believed: np.ndarray, costs: np.ndarray
+) -> tuple[Float32[np.ndarray, "n f"], Float32[np.ndarray, " n"]]:
+    """What the next question may depend on where mistakes differ, and what stopping is expected to cost.
+
+    What decides is how far the two cheapest candidates are apart, and which of them it is, rather than how likely.
+    """
+    n, rows = len(believed), np.arange(len(believed))
+    risks, most = expected_costs(costs, believed), np.float32(costs.max() or 1.0)
+    place = risks.argmin(axis=1)
+    least = risks[rows, place]
+    second = np.partition(risks, 1, axis=1)[:, 1] if risks.shape[1] > 1 else least
+    own = believed[rows, place]
+    before = expected_costs(costs, np.exp(case.prior[state.rows])).min(axis=1)
+    summary = np.column_stack(
+        [
+            np.log(least / most + 1e-4),
+            np.log(second / most + 1e-4),
+            np.log((least + 1e-4 * most) / (second + 1e-4 * most)),
+            least / most,
+            own,
+            np.log(np.maximum(own, 1e-3) / (1 - own + 1e-3)),
+            -(believed * np.log(believed + 1e-9)).sum(axis=1),
+            state.support[np.arange(n), place] / np.maximum(state.answers, 1),
+            state.answers,
+            state.asked,
+            np.where(state.asked, 0.0, np.log(case.expected[state.rows] + 1e-3)),
+            np.log(before / most + 1e-4),
+        ]
+    ).astype(np.float32)
+    return summary, least
 
 
 def _sources(plain: np.ndarray, support: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from askwho._unit import COST
 from askwho._validation import one_of
 from askwho.cli import _options as o
 from askwho.cli._assign import assign_batch
@@ -73,6 +74,7 @@ def check(
     fees: o.Fees = None,
     task: o.TaskName = "auto",
     error: o.Error = "auto",
+    error_costs: o.ErrorCosts = None,
     null: o.Null = "not-asked",
     same: o.Same = "exact",
     json_: o.Json = False,
@@ -86,7 +88,7 @@ def check(
         print_line(f"{found.rows} rows; {held}")
         if found.entities:
             print_table(
-                ["entity", "fee", "asked", "error"],
+                ["entity", "fee", "asked", "error" if error_costs is None else COST],
                 [[e["name"], f"{e['fee']:g}", f"{e['asked']:.1%}", f"{e['error']:.4f}"] for e in found.entities],
             )
         for problem in found.problems:
@@ -118,6 +120,7 @@ def fit(
     fees: o.Fees = None,
     task: o.TaskName = "auto",
     error: o.Error = "auto",
+    error_costs: o.ErrorCosts = None,
     null: o.Null = "not-asked",
     same: o.Same = "exact",
     base: o.Base = "auto",
@@ -182,7 +185,7 @@ def fit(
         f"learner {name} (area {trials[name]:.4f}{lead}), "
         f"committee {committee_name or 'the first'}, base {report['base'] or 'none'}"
     )
-    print_validated("held-out rows of the log", validated)
+    print_validated("held-out rows of the log", validated, policy.unit.name)
     if report["kept_rows"]:
         print_line(f"rows kept for promises: {report['kept_rows']} of {report['rows']}")
     print_line(f"policy in {out_}")
@@ -207,7 +210,7 @@ def calibrate(
     if json_:
         print_json({"rows": rows, "left_out": len(fresh) - rows, "validated": validated, "out": str(out_)})
         return
-    print_validated("fresh rows", validated)
+    print_validated("fresh rows", validated, done.unit.name)
     if len(fresh) > rows:
         print_line(loaded.facts.left_out(len(fresh) - rows))
     print_line(f"policy in {out_}")
@@ -284,16 +287,17 @@ def evaluate(
         for name, row in result["baselines"].items()
         if isinstance(row, dict) and row["error"] is not None
     ]
-    print_table(["baseline", "error", "mean fee"], rows)
-    print_frontier("policy with k(x)", result["adaptive"])
+    figure = result["unit"]["name"]
+    print_table(["baseline", figure, "mean fee"], rows)
+    print_frontier("policy with k(x)", result["adaptive"], figure)
     if result["sequential"]:
-        print_frontier("policy asking in turn", result["sequential"])
+        print_frontier("policy asking in turn", result["sequential"], figure)
     for key, value in head.items():
         if not key.endswith("_interval"):
             low, high = head[f"{key}_interval"]
             shown = "out of reach" if value is None else f"{value:.4g}"
             bounds = "" if low is None else f"  [{low:.4g}, {high:.4g}]"
-            print_line(f"{key.replace('_', ' ')}: {shown}{bounds}")
+            print_line(f"{key.replace('_', ' ').replace('error', figure)}: {shown}{bounds}")
 
 
 @app.command()

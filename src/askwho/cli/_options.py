@@ -10,7 +10,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from askwho._validation import once
-from askwho.data import Columns, Nulls
+from askwho.data import Columns, Nulls, read_costs
 from askwho.exceptions import InvalidInputError
 from askwho.policy import Target
 
@@ -31,6 +31,10 @@ TaskName = Annotated[str, typer.Option("--task", help="auto, classification or r
 Error = Annotated[
     str,
     typer.Option("--error", help="How answers are scored: auto, absolute, squared, smooth-l1, pinball:0.9, zero-one."),
+]
+ErrorCosts = Annotated[
+    Path | None,
+    typer.Option(help="What mistakes cost: JSON from truth to answer to cost, or a table of truth, answer and cost."),
 ]
 Null = Annotated[str, typer.Option(help="What an empty answer means: not-asked, no-answer, or name=no-answer,...")]
 Same = Annotated[
@@ -67,6 +71,15 @@ Seed = Annotated[int, typer.Option(help="The seed of everything.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
+def _error(name: str, costs: Path | None) -> str | dict[str, dict[str, float]]:
+    """How answers are scored: by name, or by what a file says that mistakes cost."""
+    if costs is None:
+        return name
+    if name != "auto":
+        raise InvalidInputError(f"`--error` must be 'auto' with `--error-costs`, got {name!r}: costs are the score.")
+    return read_costs(costs)
+
+
 def columns_of(options: Mapping[str, Any]) -> Columns:
     """Return the columns that the options of a command name."""
     return Columns(
@@ -82,7 +95,7 @@ def columns_of(options: Mapping[str, Any]) -> Columns:
         propensity=options["propensity"],
         fees=parse_fees(options["fees"]),
         task=options["task"],
-        error=options["error"],
+        error=_error(options["error"], options["error_costs"]),
         nulls=parse_nulls(options["null"]),
         same=options["same"],
     )

@@ -21,10 +21,10 @@ def print_line(line: str) -> None:
     out.print(visible(line), markup=False, soft_wrap=True)
 
 
-def print_frontier(title: str, points: list[dict[str, Any]]) -> None:
-    """Print every third of some settings by fee weight, error, mean fee and mean k."""
+def print_frontier(title: str, points: list[dict[str, Any]], figure: str = "error") -> None:
+    """Print every third of some settings by fee weight, error (or what `figure` calls it), mean fee and mean k."""
     print_table(
-        [title + ": fee weight", "error", "mean fee", "mean k"],
+        [title + ": fee weight", figure, "mean fee", "mean k"],
         [
             [f"{p['fee_weight']:.4g}", f"{p['error']:.4f}", f"{p['mean_fee']:.4g}", f"{p['mean_k']:.2f}"]
             for p in points[::3]
@@ -33,10 +33,10 @@ def print_frontier(title: str, points: list[dict[str, Any]]) -> None:
     )
 
 
-def print_validated(title: str, points: list[dict[str, Any]]) -> None:
+def print_validated(title: str, points: list[dict[str, Any]], figure: str = "error") -> None:
     """Print every third of the settings that targets are met by, without errors where these are estimates."""
     if any(point["error"] is not None for point in points):
-        print_frontier(title, points)
+        print_frontier(title, points, figure)
         return
     print_table(
         [title + ": fee weight", "mean fee", "mean k"],

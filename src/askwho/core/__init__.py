@@ -2,6 +2,7 @@
 
 from askwho.core._answers import Answers, Cell, Nulls, column, family, is_null, null_states
 from askwho.core._cardinality import FeeTransform, cardinality_losses
+from askwho.core._cost_matrix import CostMapping, CostMatrix
 from askwho.core._costs import (
     ERRORS,
     OWN,
@@ -9,6 +10,7 @@ from askwho.core._costs import (
     Pinball,
     augmented_costs,
     check_error,
+    cost_table,
     elementwise_error,
     error_function,
     errors_from_grades,
@@ -19,7 +21,7 @@ from askwho.core._costs import (
     task_errors,
     truth_column,
     unit_of,
-    worst_error,
+    unusable_errors,
     zero_one,
 )
 from askwho.core._folds import each_fold, folds, folds_in_time, last_moments
@@ -31,6 +33,8 @@ __all__ = [
     "OWN",
     "Answers",
     "Cell",
+    "CostMapping",
+    "CostMatrix",
     "Entity",
     "ErrorFunction",
     "FeeTransform",
@@ -42,6 +46,7 @@ __all__ = [
     "cardinality_losses",
     "check_error",
     "column",
+    "cost_table",
     "each_fold",
     "elementwise_error",
     "error_function",
@@ -64,6 +69,6 @@ __all__ = [
     "task_errors",
     "truth_column",
     "unit_of",
-    "worst_error",
+    "unusable_errors",
     "zero_one",
 ]

@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._types import FloatTable, Task
-from askwho._unit import Unit
+from askwho._unit import COST, Unit
 from askwho.core._answers import Answers, Cell, Nulls, column, family, is_null, null_states
+from askwho.core._cost_matrix import CostMatrix
 from askwho.core._panel import Panel
 from askwho.core._selection import fees_table
 from askwho.exceptions import InvalidInputError
@@ -92,7 +93,6 @@ def quantile_of(error: ErrorFunction) -> float | None:
 
 # What a mean of each error is called, by the error's name; a pinball loss says its quantile itself.
 _NAMES = {
-    "zero-one": "error",
     "absolute": "mean absolute error",
     "squared": "RMSE",
     "smooth-l1": "mean smooth L1 error",
@@ -103,12 +103,15 @@ def unit_of(error: str | ErrorFunction, task: Task) -> Unit:
     """Return how an error is shown, or the one that a task has where it is left to us."""
     if error == "auto":
         error = "zero-one" if task == "classification" else "squared"
+    if isinstance(error, CostMatrix):
+        return Unit() if error.alike else Unit(COST, share=False, most=error.most)
     if not isinstance(error, str) or error == OWN:
-        return Unit(share=task == "classification")
+        return Unit(COST if task == "classification" else "error", share=False, most=np.inf)
     function = error_function(error)
-    if isinstance(function, Pinball):
-        return Unit(f"pinball loss at {function.quantile:g}", share=False)
-    return Unit(_NAMES[error], root=error == "squared", share=function is zero_one)
+    if function is zero_one:
+        return Unit()
+    name = f"pinball loss at {function.quantile:g}" if isinstance(function, Pinball) else _NAMES[error]
+    return Unit(name, root=function is squared, share=False, most=np.inf)
 
 
 def check_error(error: object) -> None:
@@ -136,8 +139,8 @@ def task_errors(
 ) -> FloatTable:
     """Return ψ(â_j(x), z) for each query and entity, shape (n, |A|); NaN where an entity was not asked.
 
-    An unusable answer costs 1 under the zero-one error, and else the panel's worst recorded error. The error of
-    abstaining is 1 for every query: its `error_weight` is its price.
+    An unusable answer costs 1 under the zero-one error, what the truth's worst mistake does under a `CostMatrix`, and
+    else the panel's worst recorded error. Abstaining costs 1 about every query: its `error_weight` is its price.
 
     Args:
         answers: what the entities said.
@@ -154,7 +157,8 @@ def task_errors(
     check.same_shape(answers.values, "answers", (len(right), len(panel)), "one column for each entity of the panel")
     errors = recorded_errors(answers, right, error)
     if not answers.complete:
-        errors[answers.states == Cell.NO_ANSWER] = worst_error(errors, error)
+        silent = answers.states == Cell.NO_ANSWER
+        errors[silent] = unusable_errors(np.broadcast_to(right[:, None], silent.shape)[silent], errors, error)
         errors[:, panel.is_kind("reject")] = 1.0
     return errors
 
@@ -187,10 +191,30 @@ def elementwise_error(answers: np.ndarray, truth: np.ndarray, error: str | Error
     return check.nonnegative(errors, "error")
 
 
+def cost_table(classes: np.ndarray, error: str | ErrorFunction) -> FloatTable:
+    """Return what each mistake costs, shape (C, C): a row a truth, a column for what was said; classes (C,)."""
+    said = np.tile(classes, (len(classes), 1))
+    return elementwise_error(said, said.T, error)
+
+
 def worst_error(recorded: np.ndarray, error: str | ErrorFunction) -> float:
     """Return what an unusable answer costs: 1 under the zero-one error, else the worst error recorded."""
     known = recorded[~np.isnan(recorded)]
     return 1.0 if error_function(error) is zero_one or known.size == 0 else float(known.max())
+
+
+def unusable_errors(truth: np.ndarray, recorded: np.ndarray, error: str | ErrorFunction) -> np.ndarray:
+    """Return what answers to some truths cost that cannot be used, in their shape.
+
+    Args:
+        truth: of the queries that have such an answer.
+        recorded: the errors of all answers that were given, NaN elsewhere.
+        error: a name in `ERRORS`, or a function.
+    """
+    function = error_function(error)
+    if isinstance(function, CostMatrix):
+        return function.unusable(truth)
+    return np.full(truth.shape, worst_error(recorded, error))
 
 
 def truth_column(truth: ArrayLike, answers: Answers, panel: Panel) -> np.ndarray:

@@ -4,12 +4,13 @@ from askwho.core import Nulls
 from askwho.data._charged import Charged
 from askwho.data._check import describe
 from askwho.data._columns import Columns, Resolved, named, resolve
+from askwho.data._costs_file import read_costs
 from askwho.data._drift import Moved, OverTime
 from askwho.data._encoder import FeatureEncoder
 from askwho.data._encoding import EncoderLike, TextEncoding, TextFunction
 from askwho.data._entities import column_of, with_entity, without_entity
 from askwho.data._ids import id_texts
-from askwho.data._log import Log, log_of, read_log, read_logs
+from askwho.data._log import Log, log_of, read_log, read_logs, scored_by
 from askwho.data._problem import Description, Problem
 from askwho.data._same import EXACT, SAME, as_texts, commonest, is_own, keyed, keys_of
 from askwho.data._sampling import Sampling, moment
@@ -52,10 +53,12 @@ __all__ = [
     "moment",
     "named",
     "read_batches",
+    "read_costs",
     "read_log",
     "read_logs",
     "read_table",
     "resolve",
+    "scored_by",
     "table_of",
     "with_entity",
     "without_entity",

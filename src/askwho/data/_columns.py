@@ -3,12 +3,13 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from askwho import _validation as check
-from askwho.core import OWN, Nulls, check_error, family, is_null
+from askwho.core import OWN, CostMapping, CostMatrix, ErrorFunction, Nulls, check_error, family, is_null
 from askwho.data._same import EXACT, check_same
 from askwho.exceptions import InvalidInputError
 
@@ -41,8 +42,9 @@ class Columns:
             were, and, where the truth is empty in other rows, that it was looked up.
         fees: from entity to fee, or a pattern of columns with each query's fee.
         task: what the truth is; told from its type, unless said.
-        error: how an answer is scored, a name in `ERRORS` or `"pinball:0.9"`; `"auto"` is zero-one, or squared
-            for numbers.
+        error: how an answer is scored: a name in `ERRORS`, or `"pinball:0.9"`; or what each mistake costs, from the
+            truth to what was said to its cost: `{"fraud": {"fine": 20}}`, 1 where nothing is said. `"auto"` is
+            zero-one, or squared for numbers.
         nulls: what an empty answer means, for all entities or by name.
         same: when two answers are the same: `"exact"`, `"casefold"`, `"numeric"`, or `module:function` of your own,
             from an answer to its key; see `SAME`.
@@ -60,14 +62,19 @@ class Columns:
     propensity: str | None = None
     fees: Mapping[str, float] | str | None = None
     task: TaskName = "auto"
-    error: str = "auto"
+    error: str | CostMapping = "auto"
     nulls: Nulls | Mapping[str, Nulls] = "not-asked"
     same: str = EXACT
 
     def __post_init__(self) -> None:
         check.one_of(self.task, "task", get_args(TaskName))
-        if self.error != OWN:
-            check_error(self.error)
+        if isinstance(self.error, str):
+            if self.error != OWN:
+                check_error(self.error)
+        elif self.task == "regression":
+            raise InvalidInputError("`error` must be a name where the task is regression, got costs of classes.")
+        else:
+            object.__setattr__(self, "error", CostMatrix.of(self.error).to_json())
         if self.grades is not None and self.error != "auto":
             raise InvalidInputError(f"`error` must be 'auto' with `grades`, got {self.error!r}: they are the score.")
         check_same(self.same)
@@ -95,6 +102,14 @@ class Columns:
     def texts(self) -> tuple[str, ...]:
         """The columns that are texts even where a file without types makes numbers of them: 007 is a name."""
         return () if self.id is None else (self.id,)
+
+    @cached_property
+    def scoring(self) -> str | ErrorFunction:
+        """How an answer is scored, a name or a function; costs that are all alike are the zero-one error."""
+        if isinstance(self.error, str):
+            return self.error
+        costs = CostMatrix.of(self.error)
+        return "zero-one" if costs.alike else costs
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain form that `from_json` reads."""

@@ -13,6 +13,7 @@ from askwho._types import FloatTable, Task
 from askwho._unit import Unit
 from askwho.core import (
     Answers,
+    CostMatrix,
     Entity,
     ErrorFunction,
     Panel,
@@ -43,12 +44,13 @@ class Log:
         known: what is known before asking, by column: shape (n,), or (n, d) where cells are lists of d numbers.
         answers: what the entities said; None where the log holds grades.
         truth: shape (n,), one of its values where it is not known (`audited`); None where the log holds grades.
-        errors: shape (n, |A|), zero-one or squared, or 1 − grade; NaN where not asked, or where the truth is not known.
+        errors: shape (n, |A|), zero-one, costs, squared, or 1 − grade; NaN where not asked, or the truth is not known.
         charged: what each charged, or would have.
         sampling: how the rows came to be there: which belong together, when, with what probability.
         info: shape (n, |A|), what came back with the answers; NaN where nothing did.
         ids: shape (n,), what each query is called, in text; None where no column says.
-        error: how an answer is scored: a name in `ERRORS`, or a function; `"auto"` is zero-one, or squared for numbers.
+        error: how an answer is scored: a name in `ERRORS`, a `CostMatrix`, or a function; `"auto"` is zero-one, or
+            squared for numbers.
     """
 
     columns: Columns
@@ -76,6 +78,11 @@ class Log:
     def unit(self) -> Unit:
         """How errors are shown."""
         return unit_of(self.error, self.task)
+
+    @property
+    def weighed(self) -> bool:
+        """Whether some mistakes are worse than others, and so what is likeliest need not be what to say."""
+        return self.task == "classification" and not self.unit.share
 
     @property
     def fees(self) -> FloatTable:
@@ -111,6 +118,16 @@ class Log:
             info=self.info[index],
             ids=None if self.ids is None else self.ids[index],
         )
+
+    def scored_as(self, columns: Columns) -> "Log":
+        """Return the log with answers scored by the costs of other columns: of a policy, which may know more."""
+        error = columns.scoring
+        if self.answers is None or self.truth is None or self.task == "regression" or not isinstance(error, CostMatrix):
+            return self
+        if isinstance(self.error, CostMatrix) and self.error.to_json() == error.to_json():
+            return self
+        errors = _errors(self.answers, self.truth, self.panel, scored_by(error, self.task), self.sampling.audited)
+        return replace(self, error=error, errors=errors)
 
     def alone(self, index: np.ndarray) -> "Log":
         """Return the log of some of the rows as if the others had never been read, or say why it cannot be.
@@ -250,7 +267,12 @@ def log_of(
         audited = sampling.audited
         truth = _truth(table[str(columns.truth)], answers, panel, audited)
         task = task_of(truth if audited is None else truth[audited], columns)
-        errors = _errors(answers, truth, panel, scored_by(columns.error, task), audited)
+        if task == "regression" and not isinstance(columns.error, str):
+            raise InvalidInputError(
+                "`error` must be a name where the truth is numbers, got costs of classes: say `task` classification if "
+                "they are classes."
+            )
+        errors = _errors(answers, truth, panel, scored_by(columns.scoring, task), audited)
     check.bounded(errors, "errors")
     sampling.check_told(errors, columns, first=first)
     info = np.full(errors.shape, np.nan)
@@ -258,7 +280,7 @@ def log_of(
         if name in names:
             info[:, names.index(name)] = check.finite_or_nan(table[column], column)
     ids = None if columns.id is None else read_ids(table[columns.id], first=first)
-    return Log(columns, panel, task, known, answers, truth, errors, charged, sampling, info, ids, columns.error)
+    return Log(columns, panel, task, known, answers, truth, errors, charged, sampling, info, ids, columns.scoring)
 
 
 def whole_log(batches: Iterable[Log]) -> Iterator[Log]:

@@ -46,7 +46,8 @@ class Classifier(ClassifierMixin, DeferralSystem, ABC):
         """Return the probability of each class, shape (n, C), after those chosen were heard; as in `predict`.
 
         What the beliefs say, or naive Bayes by the members' expected errors where there are none; how often each class
-        was true in training where nobody gave a usable answer. The prediction is always the likeliest.
+        was true in training where nobody gave a usable answer. The prediction is always the likeliest, unless some
+        mistakes are worse than others (`error`): then it is the one of least expected cost, where the beliefs decide.
         """
         said, decisions, heard = self._predict(X, answers, info, target, mode, options)
         truths = self.live_.truths
@@ -56,6 +57,8 @@ class Classifier(ClassifierMixin, DeferralSystem, ABC):
         place = np.searchsorted(truths.classes, said)
         rows = np.arange(len(said))
         shares[shares.sum(axis=1) == 0] = truths.shares
+        if truths.costs is not None:
+            return shares / shares.sum(axis=1, keepdims=True)
         # Where the vote and naive Bayes disagree the prediction takes the larger share.
         best = shares.argmax(axis=1)
         own, top = shares[rows, place].copy(), shares[rows, best].copy()
@@ -79,4 +82,4 @@ class Classifier(ClassifierMixin, DeferralSystem, ABC):
 
     def _truths(self, y: np.ndarray) -> Truths:
         check_classification_targets(y)
-        return Labels.of(y)
+        return Labels.of(y, self.error)

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Int
 
 from askwho import _validation as check
 from askwho.core import OWN, Answers, Cell, Entity, Panel, folds, task_errors
-from askwho.data import Charged, Columns, Log, Sampling
+from askwho.data import Charged, Columns, Log, Sampling, scored_by
 from askwho.estimators._experts import Queries, Source, ask, consult, default_experts, named_experts
 from askwho.estimators._fees import expert_fees
 from askwho.estimators._targets import Labels, Truths
@@ -128,23 +128,25 @@ def lesson(
     if front is not None:
         said = _beside([front, said])
         charged = np.hstack([np.zeros((n, front.values.shape[1])), charged])
-    scored = ("zero-one" if truths.task == "classification" else "squared") if error == "auto" else error
     told = told_of(info, panel, n)
+    columns = Columns(
+        truth="y",
+        answers="answer_*",
+        features=KNOWN,
+        info=None if told is None else "info_*",
+        task=truths.task,
+        error=truths.error if isinstance(truths, Labels) else error if isinstance(error, str) else OWN,
+    )
+    # Of classes, whatever the user says comes to what each mistake costs.
+    error = columns.scoring if isinstance(truths, Labels) else error
     log = Log(
-        columns=Columns(
-            truth="y",
-            answers="answer_*",
-            features=KNOWN,
-            info=None if told is None else "info_*",
-            task=truths.task,
-            error=error if isinstance(error, str) else OWN,
-        ),
+        columns=columns,
         panel=panel,
         task=truths.task,
         known={KNOWN: rows.array},
         answers=said,
         truth=right,
-        errors=task_errors(said, right, panel=panel, error=scored),
+        errors=task_errors(said, right, panel=panel, error=scored_by(error, truths.task)),
         charged=Charged(charged),
         sampling=Sampling(np.arange(n) if groups is None else groups),
         info=np.full(said.values.shape, np.nan) if told is None else told,

@@ -26,8 +26,7 @@ class OneStageClassifier(Classifier):
         fee_weight: λ, how much error one unit of money is worth, where `predict` and `decide` get no target. It is
             baked into `learner` and `cardinality` where the name of a surrogate is given; objects have their own. A
             `CompSum` ranks at its own, then, and this one says how many to ask.
-        error: what ranks labels and experts: `"auto"` (zero-one), a name in `ERRORS`, or a function of answers and
-            truths. How many to ask always minds the zero-one error.
+        error: what a mistake costs, as in `TwoStageClassifier`.
         random_state: the seed of everything, also of experts that have none.
 
     Attributes:

@@ -250,7 +250,8 @@ class DeferralSystem(BaseEstimator, ABC):
         check_learner(self.learner)
         checked_cardinality(self.cardinality)
         check_rule(self.committee, truths.task)
-        check_error(self.error)
+        if truths.task == "regression":
+            check_error(self.error)
         return check.finite_number(self.fee_weight, "fee_weight", minimum=0.0)
 
 

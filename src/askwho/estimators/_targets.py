@@ -1,15 +1,29 @@
 """What is to be predicted: labels, or numbers; and which answers can be right at all."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Shaped
 
 from askwho import _validation as check
 from askwho._types import Task
-from askwho.core import Answers, Cell, column, family
+from askwho.core import (
+    Answers,
+    Cell,
+    CostMapping,
+    CostMatrix,
+    ErrorFunction,
+    check_error,
+    column,
+    cost_table,
+    family,
+)
 from askwho.exceptions import InvalidInputError
+
+# Labels that a message shows.
+_SHOWN = 12
 
 
 @runtime_checkable
@@ -46,23 +60,46 @@ class Labels:
     Args:
         classes: the different labels of y, sorted, as the user has them.
         shares: how often each is true, shape (C,).
+        costs: what it costs to say [said] where [truth] is true, shape (C, C); None where all mistakes are alike.
     """
 
     classes: Shaped[np.ndarray, " C"]
     shares: Float[np.ndarray, " C"]
+    costs: Float[np.ndarray, "C C"] | None = None
     task: Task = "classification"
 
     @classmethod
-    def of(cls, y: np.ndarray) -> "Labels":
-        """Return the labels of y."""
+    def of(cls, y: np.ndarray, error: Any = "auto") -> "Labels":  # noqa: ANN401 - it says what is wrong with it
+        """Return the labels of y, and what mistakes cost, as the user says."""
         classes, counts = np.unique(y, return_counts=True)
         check.two_classes(classes.tolist(), "y")
-        return cls(classes, counts / counts.sum())
+        shares = counts / counts.sum()
+        if not callable(error) and not isinstance(error, Mapping):
+            check_error(error)
+            if error in ("auto", "zero-one"):
+                return cls(classes, shares)
+        plain, scored = _plain(classes), cast("str | ErrorFunction", error)
+        if isinstance(error, Mapping):
+            scored = CostMatrix.of(error)
+            unknown = scored.unknown(plain)
+            if unknown:
+                raise InvalidInputError(
+                    f"`error` must name labels of `y`, got {unknown[0]!r}: they are {plain[:_SHOWN].tolist()}."
+                )
+        costs = cost_table(plain, scored)
+        matrix = CostMatrix.on(plain, costs)
+        return cls(classes, shares, None if matrix.alike else costs)
 
     @property
     def fallback(self) -> np.generic:
-        """The commonest, in plain type."""
-        return _plain(self.classes)[self.shares.argmax()]
+        """The commonest, in plain type; the one that costs least in the mean, where mistakes differ."""
+        best = self.shares.argmax() if self.costs is None else (self.shares @ self.costs).argmin()
+        return _plain(self.classes)[best]
+
+    @property
+    def error(self) -> str | CostMapping:
+        """How an answer is scored, as the columns of a log say it."""
+        return "auto" if self.costs is None else CostMatrix.on(_plain(self.classes), self.costs).to_json()
 
     def plain(self, y: np.ndarray) -> np.ndarray:
         """Return truths as text or numbers, never as objects, shape (n,)."""

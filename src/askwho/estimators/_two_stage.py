@@ -72,8 +72,9 @@ class TwoStageClassifier(Classifier, TwoStage):
         cv: how many folds, fewer where there are fewer than four rows for each.
         fee_weight: λ, how much error one unit of money is worth, where `predict` and `decide` get no target. It is
             baked into `learner` and `cardinality` where the name of a surrogate is given; objects have their own.
-        error: how answers and verdicts are scored: `"auto"` (zero-one), a name in `ERRORS`, or a function of answers
-            and truths.
+        error: what a mistake costs: `"auto"` (all alike), a mapping from the truth to what was said to its cost,
+            `{"fraud": {"fine": 20}}`, a name in `ERRORS`, or a function of answers and truths, elementwise. Whom to
+            ask, how many, and what the beliefs say of it all mind it.
         random_state: the seed of everything, also of experts that have none.
 
     Attributes:

@@ -152,7 +152,8 @@ class Resamples:
             known = ~np.isnan(point.errors)
             share = np.where(known, 1.0 if point.weights is None else point.weights, 0.0)
             expected = np.zeros(len(known)) if point.expected is None else point.expected
-            likely = np.clip(expected, 0.0, 1.0)
+            # In parts of the largest, of which a mean is a share.
+            likely = np.clip(expected / self.unit.most, 0.0, 1.0)
             paid = np.where(np.isnan(point.fees), 0.0, point.fees)
             foreseen = paid if point.foreseen is None else point.foreseen
             scored, hoped, losses, fees, charged = (
@@ -226,22 +227,22 @@ def error_interval(tally: Tally) -> list[float]:
     Of shares: Clopper and Pearson's, for as many rows as the spread of the resamples says there are (Korn and Graubard
     1998): it covers where errors are rare, and where none was seen. Where not everybody was asked, no more rows than
     the errors that were expected allow: rows that weigh much are mostly hard ones, and a few of them that went well by
-    chance say little. Of numbers: the middle of the resamples.
+    chance say little. What mistakes cost is a share of the worst. Of numbers: the middle of the resamples.
     """
-    loss, effective = tally.loss, tally.effective
-    share, variance = float(loss[0]), float(np.nanvar(loss[1:]))
-    if not tally.unit.share or not 0.0 <= share <= 1.0 or effective <= 1.0:
+    loss, effective, most = tally.loss, tally.effective, tally.unit.most
+    share, variance = float(loss[0]) / most, float(np.nanvar(loss[1:] / most))
+    if not most < np.inf or not 0.0 <= share <= 1.0 or effective <= 1.0:
         return interval(tally.shown(loss)[1:])
     n = min(share * (1.0 - share) / variance, float(tally.rows[0])) if variance > 0 else effective
     if tally.chance > 0:
-        hoped = min(float(ratio(tally.expected[:1], tally.rows[:1])[0]), 1.0)
+        hoped = min(float(ratio(tally.expected[:1], tally.rows[:1])[0]) / most, 1.0)
         n = min(n, hoped * (1.0 - hoped) * float(tally.scored[0]) ** 2 / tally.chance)
     # Few groups know their own variance badly: as Student's t is wider than the normal.
     n *= (1.96 / float(stdtrit(effective - 1.0, 0.975))) ** 2
     wrong = share * n
     low = float(betaincinv(wrong, n - wrong + 1.0, 0.025)) if wrong > 0 else 0.0
     high = float(betaincinv(wrong + 1.0, n - wrong, 0.975)) if wrong < n else 1.0
-    return [low, high]
+    return [most * low, most * high]
 
 
 def ratio(above: Float[np.ndarray, "..."], below: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:

@@ -105,7 +105,7 @@ def everyone_points(policy: Policy, held: Replay) -> dict[str, list[Point]]:
     outside = np.flatnonzero([not entity.own for entity in log.panel.entities])
     by_error = outside[np.argsort(mean_errors[outside], kind="stable")]
     order = np.tile(by_error, (len(log), 1))
-    everyone = held.as_in_training(np.clip(mean_errors, 1e-6, 1 if classes else None))
+    everyone = held.as_in_training(np.clip(mean_errors, 1e-6, log.unit.most))
     fees = np.where(np.isnan(log.errors), 0.0, log.fees)[:, by_error].sum(axis=1)
     labels = {"k": len(by_error)}
     return {

@@ -39,7 +39,7 @@ def learn_turns(
     """
     beliefs, case, answers, truth = replay.believed()
     panel = replay.log.panel
-    prices = price_grid(panel.fees, case.expected, _PRICES)
+    prices = price_grid(panel.fees, case.expected if case.costs is None else replay.seen.expected, _PRICES)
     asked = replay.asked
     right, told = truth, case
     if isinstance(beliefs, Beliefs | Grades) and isinstance(case, Case):

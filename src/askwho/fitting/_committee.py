@@ -59,11 +59,12 @@ def learn_beliefs(
     beliefs, case = Beliefs.fit(
         log.answers,
         log.truth,
-        expected=np.clip(replay.seen.expected, 0.0, 1.0),
+        expected=replay.combiner.shares(replay.seen.expected),
         fold=fold,
         base=int(base[0]) if base.size and shares is not None else None,
         shares=shares,
         info=log.info,
+        error=log.scored_by if log.weighed else None,
         random_state=random_state,
     )
     return _with(replay, beliefs, case)

@@ -16,6 +16,7 @@ from askwho.fitting._asking import FEWEST_WHOLE, learn_turns
 from askwho.fitting._calibrate import promised, until
 from askwho.fitting._cardinality import learn_cardinality
 from askwho.fitting._committee import choose_committee, choose_overlap, learn_beliefs
+from askwho.fitting._costs import mean_mistake, with_costs
 from askwho.fitting._in_time import judged_by_the_future, later_folds
 from askwho.fitting._intervals import with_intervals
 from askwho.fitting._judge import learn_judge
@@ -90,6 +91,7 @@ def fit(
     check.whole_number(max_k, "max_k", minimum=1)
     settings = checked_cardinality(cardinality)
     check_learner(learner)
+    log = with_costs(log)
     seed = check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     whole, (log, kept) = log, _kept_apart(log, check.finite_number(promise, "promise", minimum=0.0), seed)
     told = np.flatnonzero(log.audited)
@@ -157,7 +159,7 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
     whole = log if trial is None else with_base(log, trial)
     width = _width(whole, given.max_k)
     classes = 0 if whole.answers is None or whole.task != "classification" else _different(whole.answers)
-    chances = chances_of(whole, X, looked)
+    chances, mistake = chances_of(whole, X, looked), mean_mistake(whole)
     judge, seen, trials, width = learn_judge(
         whole,
         X,
@@ -166,6 +168,7 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
         learner=given.learner,
         width=width,
         n_classes=classes,
+        mistake=mistake,
         chances=chances,
         random_state=seed,
         say=say,
@@ -173,7 +176,7 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
     if trial is not None:
         seen = replace(seen, said=trial.answers, shares=trial.shares)
     family = None if whole.answers is None else whole.answers.family
-    real = Replay(whole, seen, Combiner(whole.task, None, classes, family), chances=chances)
+    real = Replay(whole, seen, Combiner(whole.task, None, classes, family, mistake=mistake), chances=chances)
     real = learn_beliefs(real, fold, committee=committee, random_state=seed)
     # Committees are learned of where everybody answered: what is missing is imagined once.
     rng = np.random.default_rng(seed)

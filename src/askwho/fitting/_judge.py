@@ -32,6 +32,7 @@ def learn_judge(
     learner: Any,  # noqa: ANN401 - a name, settings of a surrogate, or the user's own
     width: int,
     n_classes: int,
+    mistake: float | None = None,
     chances: Chances | None,
     random_state: int,
     say: Say,
@@ -47,6 +48,7 @@ def learn_judge(
         learner: as in `fit`.
         width: the largest committee.
         n_classes: how many different answers occur.
+        mistake: what one cost in the mean, as a `Combiner` has it.
         chances: with what probability those were asked who were.
         random_state: the seed.
         say: called with a line of text.
@@ -54,7 +56,7 @@ def learn_judge(
     fees, foreseen = Fees.fit(X, log.fees, fold)
     coverage, covered = Coverage.fit(X, ~np.isnan(log.errors), fold)
     weights = log.panel.error_weights
-    combiner = Combiner(log.task, TO_COMPARE[log.task] if log.answers is not None else None, n_classes)
+    combiner = Combiner(log.task, TO_COMPARE[log.task] if log.answers is not None else None, n_classes, mistake=mistake)
 
     def seen(judged: Judgement) -> Seen:
         return Seen(X, judged, foreseen)

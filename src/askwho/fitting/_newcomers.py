@@ -82,7 +82,7 @@ def _seen_otherwise(policy: Policy, seen: Seen, j: int, held: np.ndarray) -> See
     """Queries as a policy sees them, with something else expected of one entity."""
     judged = policy.judge.judge(seen.X)
     expected = judged.expected.copy()
-    expected[:, j] = np.clip(held, 0.0, 1.0)
+    expected[:, j] = np.clip(held, 0.0, policy.unit.most)
     return replace(seen, judged=replace(judged, expected=expected), fees=policy.judge.fees.of(seen.X))
 
 
@@ -154,7 +154,7 @@ def _held_out(skill: Skill, learned: np.ndarray, errors: np.ndarray) -> np.ndarr
     for part in range(min(_FOLDS, len(errors))):
         here = fold == part
         told = skill.told(learned[~here], errors[~here])
-        lines = Newcomers(np.array([-1]), told.mean[None], told.covariance[None], np.array([told.beside]), told.bounded)
+        lines = Newcomers(np.array([-1]), told.mean[None], told.covariance[None], np.array([told.beside]), told.most)
         found[here] = lines.apply(learned[here])[:, 0]
     return found
 
@@ -162,7 +162,7 @@ def _held_out(skill: Skill, learned: np.ndarray, errors: np.ndarray) -> np.ndarr
 def _seated(policy: Policy, name: str, j: int, skill: Skill, fee: float) -> Policy:
     """The policy with entity j at a fee, expected to be as good as that; the first after the last is new."""
     judge, panel, new = policy.judge, policy.panel, j == len(policy.panel)
-    newcomers = judge.newcomers or Newcomers.nobody(len(panel), bounded=skill.bounded)
+    newcomers = judge.newcomers or Newcomers.nobody(len(panel), most=skill.most)
     newcomers = newcomers.put(j, skill.mean, skill.covariance, skill.beside)
     overlap, weights = judge.overlap, judge.error_weights
     entities, combiner, past = list(panel.entities), policy.combiner, policy.past
@@ -212,7 +212,7 @@ def _believed(beliefs: Beliefs, policy: Policy, j: int, his: Log, seen: Seen, *,
         j,
         Answers(values, states),
         his.truth,
-        expected=np.clip(seen.expected, 0.0, 1.0),
+        expected=policy.combiner.shares(seen.expected),
         shares=seen.shares,
         info=info,
         stranger=stranger,

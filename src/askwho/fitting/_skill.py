@@ -33,15 +33,15 @@ class Skill:
         mean: shape (1 + L,), of the weights of a constant and of each e_j.
         covariance: shape (1 + L, 1 + L).
         beside: the variance of what no such line tells of him: as much as the others leave of each of the panel.
-        noise: by how much errors vary: in parts of e(1 − e) where they are shares, of e² where they are numbers.
-        bounded: whether errors are shares, none above 1.
+        noise: by how much errors vary: in parts of e(most − e), of e² where they are numbers.
+        most: the largest error that can be; infinite where nothing says.
     """
 
     mean: Float[np.ndarray, " f"]
     covariance: Float[np.ndarray, "f f"]
     beside: float
     noise: float
-    bounded: bool
+    most: float
 
     @classmethod
     def of_a_stranger(cls, policy: Policy) -> "Skill":
@@ -50,9 +50,9 @@ class Skill:
         Labels and the option to abstain say the same of every query: nobody is like them.
         """
         learned = policy.judge.learned(policy.past.queries)
-        bounded = policy.task == "classification"
+        most = policy.unit.most
         size = learned.shape[1]
-        newcomers = policy.judge.newcomers or Newcomers.nobody(size, bounded=bounded)
+        newcomers = policy.judge.newcomers or Newcomers.nobody(size, most=most)
         fixed = policy.panel.is_kind("label", "reject")
         peers = np.setdiff1d(np.arange(size), newcomers.places[fixed])
         peers = peers if len(peers) else np.arange(size)
@@ -72,7 +72,7 @@ class Skill:
             away = np.eye(count) - 1.0 / count
             covariance[np.ix_(1 + peers, 1 + peers)] = away / (count - 1)
         beside = _beside(learned[:, peers])
-        return cls(average, covariance, beside, _noise(policy.past.errors[:, ~fixed], bounded=bounded), bounded)
+        return cls(average, covariance, beside, _noise(policy.past.errors[:, ~fixed], most=most), most)
 
     @classmethod
     def of(cls, policy: Policy, j: int) -> "Skill":
@@ -81,7 +81,7 @@ class Skill:
         Who was learned has no covariance of his own.
         """
         stranger = cls.of_a_stranger(policy)
-        newcomers = policy.judge.newcomers or Newcomers.nobody(len(policy.panel), bounded=stranger.bounded)
+        newcomers = policy.judge.newcomers or Newcomers.nobody(len(policy.panel), most=stranger.most)
         weights, covariance, beside = (
             each[j] for each in (newcomers.coefficients, newcomers.covariance, newcomers.beside)
         )
@@ -120,7 +120,7 @@ class Skill:
         root, scaled = self.roots(learned)
         noise = self.noises(learned)
         beyond = errors - _with_constant(learned) @ self.mean
-        if not self.bounded:
+        if self.most == np.inf:
             beyond = np.minimum(beyond, _FARTHEST * np.sqrt(noise))
         precision = np.eye(root.shape[1]) + scaled.T @ (scaled / noise[:, None])
         moved = scaled.T @ (beyond / noise)
@@ -140,12 +140,12 @@ class Skill:
         """Return the variance of an error about its mean on each query, shape (n,)."""
         design = _with_constant(learned)
         mean = design @ self.mean
-        if not self.bounded:
+        if self.most == np.inf:
             return self.noise * np.square(np.maximum(mean, _ENDS * float(np.abs(learned).mean()))) + 1e-12
-        mean = np.clip(mean, _ENDS, 1.0 - _ENDS)
+        mean = np.clip(mean, _ENDS * self.most, (1.0 - _ENDS) * self.most)
         uncertain = np.einsum("nf,fg,ng->n", design, self.covariance, design) + self.beside
-        alone = mean * (1.0 - mean)
-        # A share of mean m and variance v leaves m(1 − m) − v to chance.
+        alone = mean * (self.most - mean)
+        # A share of mean m and variance v leaves m(1 − m) − v to chance; what mistakes cost is one of the worst.
         return self.noise * np.maximum(alone - uncertain, _LEAST_NOISE * alone)
 
 
@@ -153,18 +153,18 @@ def _with_constant(learned: np.ndarray) -> np.ndarray:
     return np.hstack([np.ones((len(learned), 1)), learned])
 
 
-def _noise(errors: Float[np.ndarray, "m a"], *, bounded: bool) -> float:
+def _noise(errors: Float[np.ndarray, "m a"], *, most: float) -> float:
     """How much errors vary within entities, in the terms of `Skill.noise`."""
     known = ~np.isnan(errors)
     count = np.maximum(known.sum(axis=0), 1)
     filled = np.where(known, errors, 0.0)
     means = filled.sum(axis=0) / count
     varies = np.where(known, np.square(filled - means), 0.0).sum(axis=0) / count
-    by_chance = means * (1.0 - means) if bounded else np.square(means)
+    by_chance = means * (most - means) if most < np.inf else np.square(means)
     total = float(by_chance.sum())
     if total <= 0:
         return 1.0
-    return float(np.clip(varies.sum() / total, 0.05, 1.0 if bounded else np.inf))
+    return float(np.clip(varies.sum() / total, 0.05, 1.0 if most < np.inf else np.inf))
 
 
 def _beside(learned: Float[np.ndarray, "m l"]) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Int, Shaped
 
 from askwho._types import Task
-from askwho.core import ErrorFunction, each_fold, zero_one
+from askwho.core import ErrorFunction, cost_table, each_fold, zero_one
 
 
 class Crossed:
@@ -20,7 +20,7 @@ class Crossed:
         truth: shape (n,).
         fold: shape (n,), from `folds`.
         task: what the truth is.
-        error: what each answer errs.
+        error: what each answer errs; of classes answers are those that are expected to err least.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class Crossed:
         self.name, self.fit, self.inputs, self.truth = name, fit, inputs, truth
         self.error: ErrorFunction = error
         self.classes = np.unique(truth)
+        self.costs = None if task == "regression" or error is zero_one else cost_table(self.classes, error)
         self.answers = np.empty_like(truth)
         self.shares = None if task == "regression" else np.zeros((len(truth), len(self.classes)))
         self._done: list[np.ndarray] = []
@@ -75,4 +76,6 @@ class Crossed:
         if self.shares is not None:
             shares = model.predict_proba(self.inputs[held])
             self.shares[np.ix_(held, np.searchsorted(self.classes, model.classes_))] = shares
+            if self.costs is not None:
+                self.answers[held] = self.classes[(self.shares[held] @ self.costs).argmin(axis=1)]
         self._done.append(held)

@@ -1,7 +1,7 @@
 """A base predictor of our own, trained on the log's features: often the best free expert."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -11,7 +11,7 @@ from jaxtyping import Float, Int, Shaped
 from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Task
-from askwho.core import ErrorFunction, each_fold, error_function, quantile_of
+from askwho.core import ErrorFunction, each_fold, error_function, quantile_of, unit_of, zero_one
 from askwho.learners._base_models import base_model_state
 from askwho.learners._crossed import Crossed
 from askwho.learners._grow import grow
@@ -51,12 +51,14 @@ class OwnBase:
         model: with `predict`, and for classes `predict_proba`.
         reads: what the model takes: of a text its words, or its characters too.
         shift: what is added to a number, so that the truth is below it as often as its error wants.
+        costs: shape (T, T), what it costs to say [said] where [truth] is true; None where all mistakes are alike.
     """
 
     name: str
     model: Any
     reads: Reads
     shift: float = 0.0
+    costs: Float[np.ndarray, "t t"] | None = None
 
     @property
     def classes(self) -> Shaped[np.ndarray, " t"] | None:
@@ -73,19 +75,25 @@ class OwnBase:
             said = self.model.predict(inputs)
             return said + self.shift if self.shift else said, None
         shares = self.model.predict_proba(inputs)
-        return classes[shares.argmax(axis=1)], shares
+        place = shares.argmax(axis=1) if self.costs is None else (shares @ self.costs).argmin(axis=1)
+        return classes[place], shares
 
     def to_state(self) -> State:
         """Return what is written: which base it is, and its model as arrays or a graph."""
+        arrays = {} if self.costs is None else {"costs": self.costs}
         plain = {"name": self.name, "reads": self.reads, "shift": self.shift}
-        return State(plain=plain, parts={"model": base_model_state(self.model)})
+        return State(plain=plain, arrays=arrays, parts={"model": base_model_state(self.model)})
 
     @classmethod
     def from_state(cls, state: State) -> "OwnBase":
         """Return the base that was written, its model at work without scikit-learn."""
         check.one_of(state.plain["reads"], "reads", get_args(Reads))
         shift = check.finite_number(state.plain["shift"], "shift")
-        return cls(state.plain["name"], state.need("model"), state.plain["reads"], shift)
+        made = cls(state.plain["name"], state.need("model"), state.plain["reads"], shift)
+        if "costs" not in state.arrays:
+            return made
+        size = 0 if made.classes is None else len(made.classes)
+        return replace(made, costs=state.pick(costs=f"{size} {size}")[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +136,7 @@ def own_base(
         random_state: the seed.
     """
     scored = error_function(("zero-one" if task == "classification" else "squared") if error == "auto" else error)
+    scored = zero_one if unit_of(error, task).share else scored
     quantile = quantile_of(scored) if task == "regression" else None
     if task == "regression":
         truth = truth.astype(np.float64)
@@ -141,15 +150,15 @@ def own_base(
     }
     shifts = {} if quantile is None else {name: trial.moved(quantile) for name, trial in trials.items()}
     if texts is not None and task == "classification" and len(np.unique(truth)) <= _MOST_TEXT_CLASSES:
-        found = text_base(texts, truth, fold)
+        found = text_base(texts, truth, fold, scored)
         trials[found.name] = found
     best = min(trials.values(), key=lambda trial: trial.losses.mean())
-    constant = scored(_constant(truth, fold, task, quantile), truth)
+    constant = scored(_constant(truth, fold, task, quantile, best.costs), truth)
     gain = constant - best.losses
     if gain.mean() <= max(2 * gain.std() / np.sqrt(len(gain)), _LEAST_GAIN * constant.mean()):
         return None
     model, reads = best.fit(best.inputs, truth), _READS.get(best.name, "features")
-    base = OwnBase(best.name, model, reads, shifts.get(best.name, 0.0))
+    base = OwnBase(best.name, model, reads, shifts.get(best.name, 0.0), best.costs)
     errors = {name: float(trial.losses.mean()) for name, trial in trials.items()}
     return Trial(base, best.answers, errors, best.shares)
 
@@ -197,11 +206,17 @@ def _make(name: str, random_state: int) -> Any:  # noqa: ANN401 - any scikit-lea
     }[name]()
 
 
-def _constant(truth: np.ndarray, fold: np.ndarray, task: str, quantile: float | None) -> np.ndarray:
+def _constant(
+    truth: np.ndarray, fold: np.ndarray, task: str, quantile: float | None, costs: np.ndarray | None
+) -> np.ndarray:
     answers = np.empty_like(truth)
     for seen, held in each_fold(fold):
         if task == "regression":
             answers[held] = truth[seen].mean() if quantile is None else np.quantile(truth[seen], quantile)
+        elif costs is not None:
+            every = np.unique(truth)
+            counts = np.bincount(np.searchsorted(every, truth[seen]), minlength=len(every))
+            answers[held] = every[(counts @ costs).argmin()]
         else:
             classes, counts = np.unique(truth[seen], return_counts=True)
             answers[held] = classes[counts.argmax()]

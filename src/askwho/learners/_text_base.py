@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int, Shaped
 
-from askwho.core import each_fold
+from askwho.core import ErrorFunction, each_fold, zero_one
 from askwho.learners._crossed import Crossed
 from askwho.learners._words import Words, with_characters, words_of
 
@@ -20,7 +20,12 @@ _ENOUGH = 2000
 _CLEARLY = 2.0
 
 
-def text_base(texts: Sequence[str], truth: Shaped[np.ndarray, " n"], fold: Int[np.ndarray, " n"]) -> Crossed:
+def text_base(
+    texts: Sequence[str],
+    truth: Shaped[np.ndarray, " n"],
+    fold: Int[np.ndarray, " n"],
+    error: ErrorFunction = zero_one,
+) -> Crossed:
     """Return `Words` out of fold, as suits the texts: words of the usual strength unless another is clearly better.
 
     Characters are tried first, on some of the rows, then other strengths of what was chosen, on all. Whatever does no
@@ -30,22 +35,25 @@ def text_base(texts: Sequence[str], truth: Shaped[np.ndarray, " n"], fold: Int[n
         texts: n of them.
         truth: shape (n,), classes.
         fold: shape (n,), from `folds`.
+        error: as in `Crossed`.
     """
     words = words_of(texts)
-    chosen = Crossed("words", _fit, words, truth, fold)
+    chosen = Crossed("words", _fit, words, truth, fold, error=error)
     some = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), _ENOUGH)).astype(np.intp))
     if all(len(np.unique(truth[some][seen])) > 1 for seen, _ in each_fold(fold[some])):
         whole = len(some) == len(texts)
-        part = chosen if whole else Crossed(chosen.name, _fit, words[some], truth[some], fold[some])
+        part = chosen if whole else Crossed(chosen.name, _fit, words[some], truth[some], fold[some], error=error)
         richer = _with_characters(part, [texts[int(row)] for row in some], fold[some])
         if _clearly_best(part, [richer]) is richer:
             chosen = richer if whole else _with_characters(chosen, texts, fold)
     others = [partial(_fit, strength=strength) for strength in _OTHER_STRENGTHS]
-    return _clearly_best(chosen, [Crossed(chosen.name, fit, chosen.inputs, truth, fold) for fit in others]).finish()
+    tried = [Crossed(chosen.name, fit, chosen.inputs, truth, fold, error=error) for fit in others]
+    return _clearly_best(chosen, tried).finish()
 
 
 def _with_characters(words: Crossed, texts: Sequence[str], fold: np.ndarray) -> Crossed:
-    return Crossed("words-and-characters", _fit, with_characters(words.inputs, texts), words.truth, fold)
+    richer = with_characters(words.inputs, texts)
+    return Crossed("words-and-characters", _fit, richer, words.truth, fold, error=words.error)
 
 
 def _fit(words: Any, truth: np.ndarray, strength: float | None = None) -> Words:  # noqa: ANN401 - a sparse matrix

@@ -16,7 +16,7 @@ from askwho.core import (
     in_order,
     recorded_errors,
     truth_column,
-    worst_error,
+    unusable_errors,
 )
 
 
@@ -32,7 +32,8 @@ def prefix_errors(
 
     NaN where a member of the prefix was not asked: nobody knows what it would have said. Where every member was
     asked and none gave a usable answer, the committee abstains at the reject entity's price if it holds one, and
-    else makes an error: 1 under the zero-one error, the worst recorded otherwise.
+    else makes an error: 1 under the zero-one error, what the truth's worst mistake does under a `CostMatrix`, the worst
+    recorded otherwise.
 
     Args:
         committee: members in rank order.
@@ -50,7 +51,8 @@ def prefix_errors(
     else:
         errors = np.zeros(decided.shape)
         errors[decided] = elementwise_error(verdicts.values[decided], expected[decided], error)
-        errors[~decided] = worst_error(recorded_errors(committee.said, right, error), error)
+        recorded = recorded_errors(committee.said, right, error)
+        errors[~decided] = unusable_errors(expected[~decided], recorded, error)
         errors[~decided & committee.may_abstain] = _price_of_abstaining(committee)
     return errors if committee.scorable.all() else np.where(committee.scorable, errors, np.nan)
 

@@ -56,6 +56,7 @@ class Combiner:
             where something comes back with answers.
         spellings: from the key of a class that may be decided for, whoever says so, to how the log mostly spells it;
             empty where answers are compared as they are.
+        mistake: what one cost in the mean, where some are worse than others; None where all are alike.
     """
 
     task: Task
@@ -64,6 +65,7 @@ class Combiner:
     family: str | None = None
     beliefs: Beliefs | Numbers | Grades | None = None
     spellings: Mapping[str, str] = field(default_factory=dict[str, str])
+    mistake: float | None = None
 
     @property
     def name(self) -> str | None:
@@ -72,7 +74,7 @@ class Combiner:
 
     def committee(self, panel: Panel, order: Order, seen: Seen, answers: Answers) -> Committee:
         """Return the members that an order ranks, with what is known of them."""
-        expected = np.clip(seen.expected, 0.0, 1.0) if self.task == "classification" else seen.expected
+        expected = self.shares(seen.expected) if self.task == "classification" else seen.expected
         return Committee(panel, order, answers, seen.judged.ranking, in_order(expected, order), self.n_classes or None)
 
     def answers(self, panel: Panel, given: Answers) -> Answers:
@@ -83,8 +85,18 @@ class Combiner:
         """Return queries with everything that was answered, as beliefs take them; None where there are none."""
         if self.beliefs is None:
             return None
-        expected = seen.expected if self.task == "regression" else np.clip(seen.expected, 0.0, 1.0)
+        expected = seen.expected if self.task == "regression" else self.shares(seen.expected)
         return self.beliefs.case(answers, expected=expected, info=info, shares=seen.shares)
+
+    def shares(self, expected: Float[np.ndarray, "n a"]) -> Float[np.ndarray, "n a"]:
+        """Return expected errors of classes as shares, shape (n, |A|): as if all mistakes cost the same.
+
+        Of a cost e that is e / (e + mistake): odds that rise with it, and never all or nothing.
+        """
+        if self.mistake is None:
+            return np.clip(expected, 0.0, 1.0)
+        least = np.maximum(expected, 0.0)
+        return least / (least + self.mistake)
 
     def settle(
         self,
@@ -100,7 +112,8 @@ class Combiner:
         assert self.beliefs is not None and isinstance(case, Case)  # noqa: S101, PT018 - one goes with the other
         said, sure = self.beliefs.decide(case, believed.astype(np.float32), answers, asked)
         known, share = sure > 0, sure.astype(np.float64)
-        return Verdict(said, known, np.where(known, share, np.nan), 1.0 - share)
+        expected = 1.0 - share if case.costs is None else (believed @ case.costs).min(axis=1).astype(np.float64)
+        return Verdict(said, known, np.where(known, share, np.nan), expected)
 
     def prefixes(
         self, committee: Committee, case: Case | NumberCase | None, rule: str | Combine | None = None
@@ -210,6 +223,8 @@ class Combiner:
         """Return the rule by its name, and the beliefs; a user's own function is named by where it is imported from."""
         plain: dict[str, Any] = {"task": self.task, "n_classes": self.n_classes, "family": self.family}
         plain["spellings"] = dict(self.spellings)
+        if self.mistake is not None:
+            plain["mistake"] = self.mistake
         plain["rule"] = None if callable(self.rule) else self.rule
         return State(plain=plain).hold(beliefs=self.beliefs, rule=self.rule if callable(self.rule) else None)
 
@@ -227,7 +242,10 @@ class Combiner:
         spellings = state.plain["spellings"]
         if not (isinstance(spellings, dict) and all(isinstance(text, str) for text in spellings.values())):
             raise InvalidInputError("`spellings` must be texts by key, got something else: the artefact is damaged.")
-        return cls(state.plain["task"], rule, count, state.plain["family"], beliefs, spellings)
+        mistake = state.plain.get("mistake")
+        if mistake is not None and check.finite_number(mistake, "mistake", minimum=0.0) == 0.0:
+            raise InvalidInputError("`mistake` must be above 0, got 0: the artefact is damaged.")
+        return cls(state.plain["task"], rule, count, state.plain["family"], beliefs, spellings, mistake)
 
 
 def rule_names() -> list[str]:

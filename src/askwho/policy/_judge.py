@@ -93,9 +93,9 @@ class Judge:
             return np.full((len(X), len(self.error_weights)), np.nan)
         return self.newcomers.deviations(self.learned(X))
 
-    def only(self, kept: Int[np.ndarray, " b"], *, bounded: bool) -> "Judge":
+    def only(self, kept: Int[np.ndarray, " b"], *, most: float) -> "Judge":
         """Return the judge of some of the panel."""
-        newcomers = self.newcomers or Newcomers.nobody(len(self.error_weights), bounded=bounded)
+        newcomers = self.newcomers or Newcomers.nobody(len(self.error_weights), most=most)
         return replace(
             self,
             error_weights=self.error_weights[kept],

@@ -43,7 +43,7 @@ def without(policy: "Policy", name: str) -> "Policy":
         policy,
         columns=without_entity(policy.columns, name),
         panel=Panel(tuple(panel.entities[i] for i in kept)),
-        judge=policy.judge.only(kept, bounded=policy.task == "classification"),
+        judge=policy.judge.only(kept, most=policy.unit.most),
         cardinality=replace(
             cardinality,
             width=min(cardinality.width, len(kept)),

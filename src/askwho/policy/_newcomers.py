@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from askwho import _validation as check
 from askwho._parts import State, part
 from askwho.exceptions import InvalidInputError
 
@@ -28,20 +29,20 @@ class Newcomers:
         coefficients: shape (|A|, 1 + L), of a constant and of what is expected of each of the learned.
         covariance: shape (|A|, 1 + L, 1 + L), of the coefficients; nothing for who is as he was learned.
         beside: shape (|A|,), the variance of what no line in the others tells of him; likewise.
-        bounded: whether no error is above 1.
+        most: the largest error that can be; infinite where nothing says.
     """
 
     places: Int[np.ndarray, " a"]
     coefficients: Float[np.ndarray, "a f"]
     covariance: Float[np.ndarray, "a f f"]
     beside: Float[np.ndarray, " a"]
-    bounded: bool
+    most: float
 
     @classmethod
-    def nobody(cls, size: int, *, bounded: bool) -> "Newcomers":
+    def nobody(cls, size: int, *, most: float) -> "Newcomers":
         """Return a panel of `size` that is as it was learned."""
         one_each = np.eye(size, size + 1, k=1)
-        return cls(np.arange(size), one_each, np.zeros((size, size + 1, size + 1)), np.zeros(size), bounded)
+        return cls(np.arange(size), one_each, np.zeros((size, size + 1, size + 1)), np.zeros(size), most)
 
     @property
     def learned(self) -> int:
@@ -69,7 +70,7 @@ class Newcomers:
         """Return the same with what is now known of entity j; the first after the last is a newcomer."""
         grown = self
         if j == len(self.places):
-            blank = Newcomers(np.array([-1]), mean[None], covariance[None], np.zeros(1), self.bounded)
+            blank = Newcomers(np.array([-1]), mean[None], covariance[None], np.zeros(1), self.most)
             grown = replace(
                 self, **{name: np.concatenate([getattr(self, name), getattr(blank, name)]) for name in _ARRAYS}
             )
@@ -107,7 +108,8 @@ class Newcomers:
 
     def to_state(self) -> State:
         """Return the lines as arrays."""
-        return State(plain={"bounded": self.bounded}, arrays={name: getattr(self, name) for name in _ARRAYS})
+        plain = {"most": self.most if self.most < np.inf else None}
+        return State(plain=plain, arrays={name: getattr(self, name) for name in _ARRAYS})
 
     @classmethod
     def from_state(cls, state: State) -> "Newcomers":
@@ -116,7 +118,9 @@ class Newcomers:
         learned = coefficients.shape[1] - 1
         if places.dtype.kind != "i" or learned < 1 or not np.isin(places, np.arange(-1, learned)).all():
             raise InvalidInputError("`places` must be of those who were learned, got others: the artefact is damaged.")
-        return cls(places.astype(np.intp), coefficients, covariance, beside, bool(state.plain["bounded"]))
+        most = state.plain["most"]
+        bound = float("inf") if most is None else check.finite_number(most, "most", minimum=0.0)
+        return cls(places.astype(np.intp), coefficients, covariance, beside, bound)
 
     @cached_property
     def _numbers(self) -> list[tuple[list[float], list[list[float]]]]:
@@ -143,4 +147,4 @@ class Newcomers:
             ratio = mean / deviation
             density = math.exp(-0.5 * ratio * ratio) / math.sqrt(2.0 * math.pi)
             found = mean * 0.5 * math.erfc(-ratio / math.sqrt(2.0)) + deviation * density
-        return min(found, 1.0) if self.bounded else found
+        return min(found, self.most)

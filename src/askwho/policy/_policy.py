@@ -101,7 +101,7 @@ class Policy:
     @cached_property
     def unit(self) -> Unit:
         """How errors are shown."""
-        return unit_of(self.columns.error, self.task)
+        return unit_of(self.columns.scoring, self.task)
 
     @property
     def id_column(self) -> str:

@@ -187,12 +187,12 @@ def _fee_bound(rows: Outcomes, target: Target, most_fee: float | None) -> float:
 
 
 def _loss_bound(rows: Outcomes, target: Target, unit: Unit) -> float:
-    """The largest loss that a query can have: 1, or as the user states it, squared where losses are."""
+    """The largest loss that a query can have: 1, what the worst mistake costs, or as the user states it, squared."""
     if "errors" in rows.estimated:
         raise InvalidInputError(_ESTIMATED.format(name="max_error"))
     largest = float(np.max(rows.errors, initial=0.0, where=~np.isnan(rows.errors)))
-    if unit.share and largest <= 1.0:
-        return 1.0
+    if largest <= unit.most < np.inf:
+        return unit.most
     largest = unit.shown(largest)
     if target.max_loss is None:
         raise InvalidInputError(

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import ndtr, ndtri
 
-from askwho.core import Answers, Cell
+from askwho.core import Answers, Cell, task_errors
 from askwho.data import Log
 
 # Expected errors are kept so far from 0 and 1: nobody is known to be always right.
@@ -38,7 +38,7 @@ def imagined(log: Log, expected: Float[np.ndarray, "n a"], rng: np.random.Genera
 
     Args:
         log: with holes.
-        expected: shape (n, |A|), expected errors, of models that did not see the row.
+        expected: shape (n, |A|), expected errors, of models that did not see the row; of classes, as shares.
         rng: where chance comes from.
         anew: whether answers that are there are drawn as well, as if nobody had been asked: what the model alone says.
     """
@@ -55,6 +55,10 @@ def _classes(log: Log, expected: np.ndarray, keep: np.ndarray, rng: np.random.Ge
     assert log.answers is not None  # noqa: S101 - there are answers to be drawn
     assert log.truth is not None  # noqa: S101 - likewise
     asked, wrong = log.asked, np.where(log.asked, log.errors, 0.0) > 0
+    if log.weighed:
+        # A mistake that costs nothing is one all the same.
+        right = (log.answers.values == log.truth[:, None]) & (log.answers.states == Cell.ANSWERED)
+        wrong = asked & ~right
     kinds, truth = np.unique(log.truth, return_inverse=True)
     truth = truth.reshape(-1)
     named = len(kinds) <= _MOST_CLASSES
@@ -91,8 +95,10 @@ def _classes(log: Log, expected: np.ndarray, keep: np.ndarray, rng: np.random.Ge
         states[lucky | (lost & (states[:, j] == Cell.NOT_ASKED)), j] = Cell.NO_ANSWER
         first = erred[:, j] & (states[:, j] == Cell.ANSWERED) & (popular < 0)
         popular[first] = j
-    errors = np.where(keep, log.errors, erred.astype(np.float64))
-    return replace(log, answers=Answers(values, states), errors=errors, info=info)
+    answers, came = Answers(values, states), erred.astype(np.float64)
+    if log.weighed:
+        came = task_errors(answers, log.truth, panel=log.panel, error=log.scored_by)
+    return replace(log, answers=answers, errors=np.where(keep, log.errors, came), info=info)
 
 
 def _by_class(expected: np.ndarray, wrong: np.ndarray, asked: np.ndarray, truth: np.ndarray) -> np.ndarray:

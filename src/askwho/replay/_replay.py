@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._types import FloatTable, Order
-from askwho.core import Answers, Cell, elementwise_error, in_order
+from askwho.core import Answers, Cell, elementwise_error, in_order, unusable_errors
 from askwho.data import Log
 from askwho.exceptions import InvalidInputError
 from askwho.metrics import Frontier, area, best_of_k, prefix_errors, stated_budgets
@@ -106,6 +106,7 @@ class Replay:
                 f"`log` must be read with same={policy.columns.same!r}, as the policy's own was, got "
                 f"{log.columns.same!r}: its answers would never be the same."
             )
+        log = log.scored_as(policy.columns)
         if log.answers is not None:
             # Before our own base's are beside them: together they would be of one type, whatever they were.
             policy.check_type(log.answers)
@@ -147,7 +148,8 @@ class Replay:
             rng: where chance comes from.
             anew: whether answers that are there are drawn as well.
         """
-        log = imagined(self.log, self.seen.expected, rng, anew=anew)
+        expected = self.seen.expected if self.combiner.mistake is None else self.combiner.shares(self.seen.expected)
+        log = imagined(self.log, expected, rng, anew=anew)
         case = None
         if self.case is not None and log.answers is not None:
             made = self.combiner.case(log.answers, self.seen, log.info)
@@ -427,13 +429,12 @@ class Replay:
         if isinstance(beliefs, Grades) and isinstance(case, Case):
             kept, sure = beliefs.kept(case, believed.astype(np.float32), asked)
             return kept, np.where(sure > 0, truth[np.arange(len(kept)), kept], 1.0)
-        settled = self.combiner.settle(case, believed, answers, asked)
-        if self.log.task == "classification":
+        settled, error = self.combiner.settle(case, believed, answers, asked), self.log.scored_by
+        if self.log.unit.share:
             return settled.values, ((settled.values != truth) | ~settled.decided).astype(np.float64)
-        right = truth.astype(np.float64)
-        errors = elementwise_error(np.where(settled.decided, settled.values, right), right, self.log.scored_by)
-        # As of an answer that cannot be used: the worst that anybody did.
-        return settled.values, np.where(settled.decided, errors, np.nanmax(self.log.errors, initial=0.0))
+        right = truth.astype(np.float64) if self.log.task == "regression" else truth
+        errors = elementwise_error(np.where(settled.decided, settled.values, right), right, error)
+        return settled.values, np.where(settled.decided, errors, unusable_errors(right, self.log.errors, error))
 
     def believed(self) -> tuple[Beliefs | Numbers | Grades, Case | NumberCase, Answers, np.ndarray]:
         """Return what asking in turn needs of these rows, the truth (n,) at the end, or say that it cannot be had.

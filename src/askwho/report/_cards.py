@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from askwho._unit import Unit
+from askwho._unit import COST, Unit
 from askwho.policy import POSTERIOR
 from askwho.report._changes import Changed, Changes
 from askwho.report._findings import Decided
@@ -34,8 +34,11 @@ def changed(changes: Changes | None, decided: Decided) -> Html:
             title,
             absent("At this setting nobody is asked second, or the log does not hold what the second said."),
         )
-    closer = "right where the first alone was wrong" if unit.share else "closer to the truth"
-    further = "wrong where the first alone was right" if unit.share else "further from it"
+    closer, further = "closer to the truth", "further from it"
+    if unit.share:
+        closer, further = "right where the first alone was wrong", "wrong where the first alone was right"
+    elif unit.name == COST:
+        closer, further = "less costly than the first alone", "more costly"
     words = (
         f"More than one was asked about {changes.several:,} queries. The committee was {closer} in {changes.better:,} "
         f"of them, and {further} in {changes.worse:,}."
@@ -119,6 +122,8 @@ def _query(decided: Decided, row: int) -> list[Html]:
 def _judged(error: float, unit: Unit) -> str:
     if unit.share:
         return "wrong" if error > 0 else "right"
+    if unit.name == COST:
+        return f"at a cost of {number(error)}"
     return f"off by {number(unit.shown(error))}"
 
 

@@ -50,7 +50,7 @@ class Series:
 
 def frontier(result: Mapping[str, Any]) -> Drawing:
     """Draw error against mean fee: the policy, with intervals, beside the baselines."""
-    unit = Unit(**result["unit"])
+    unit = Unit.from_json(result["unit"])
     base, best = result["baselines"], result["baselines"]["best_single"]
     ours = {
         "askwho, all at once": (Series.of(result["adaptive"]).hull(unit), LIGHT["accent"], "o"),

@@ -28,7 +28,7 @@ def section(ident: str, title: str, *inside: str | None) -> Html:
 
 def frontier(result: Mapping[str, Any], figure: Figure) -> Html:
     """Return what an error costs: the frontier, and a table of all settings."""
-    unit = Unit(**result["unit"])
+    unit = Unit.from_json(result["unit"])
     base, rows = result["baselines"], []
 
     def row(what: str, entry: Mapping[str, Any], name: str = "error", size: str = "mean_k") -> list[str]:
@@ -81,7 +81,7 @@ def frontier(result: Mapping[str, Any], figure: Figure) -> Html:
 
 
 def _entities(result: Mapping[str, Any]) -> Html:
-    unit = Unit(**result["unit"])
+    unit = Unit.from_json(result["unit"])
     rows = [
         [
             quoted(entry["name"], 60),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from askwho._unit import Unit
+from askwho._unit import COST, Unit
 
 Bounds = Sequence[float | None]
 
@@ -80,18 +80,20 @@ def headline_of(result: Mapping[str, Any], *, graded: bool) -> Headline:
         result: what `evaluate` returned.
         graded: whether the log holds grades instead of a truth.
     """
-    head, unit = result["headline"], Unit(**result["unit"])
-    match, match_words, match_bounds = _matching(head)
+    head, unit = result["headline"], Unit.from_json(result["unit"])
+    match, match_words, match_bounds = _matching(head, unit)
     less, more = ("less error", "more error") if unit.share else ("lower", "higher")
-    if unit.share and not graded:
+    if unit.name == COST:
+        less, more = "less cost", "more cost"
+    elif unit.share and not graded:
         less, more = "fewer errors", "more errors"
-    of_numbers = "" if unit.share else f"{unit.with_article} "
+    of_numbers = "" if unit.share or unit.name == COST else f"{unit.with_article} "
     saved, around = head["error_saved"], head["error_saved_interval"]
     parts, beside = [match_words], [match_bounds] if match_bounds else []
     if saved is not None:
         by = share(abs(saved))
         parts.append(
-            "at its fee the same error"
+            f"at its fee the same {unit.name}"
             if by == "0%" or abs(saved) < 0.0005
             else f"at its fee {of_numbers}{by} {less if saved > 0 else more}"
         )
@@ -104,17 +106,17 @@ def headline_of(result: Mapping[str, Any], *, graded: bool) -> Headline:
     return Headline(says, "95% intervals: " + "; ".join(beside) + "." if beside else "", match)
 
 
-def _matching(head: Mapping[str, Any]) -> tuple[float | None, str, str]:
+def _matching(head: Mapping[str, Any], unit: Unit) -> tuple[float | None, str, str]:
     """The fee that matches the best single's error: as a share of its fee, in words, and its interval."""
     if head["fee_to_match_best_single"] is None:
-        return None, "Does not reach the error of the best single ({best})", ""
+        return None, f"Does not reach the {unit.name} of the best single ({{best}})", ""
     if head["fee_saved"] is None:
         return None, "Matches the best single ({best}), which is free", ""
     match = 1 - head["fee_saved"]
     low, high = head["fee_saved_interval"]
-    around = (
-        "" if low is None else f"{number(_round(1 - high))} to {number(_round(1 - low))} of the fee for the same error"
-    )
+    around = ""
+    if low is not None:
+        around = f"{number(_round(1 - high))} to {number(_round(1 - low))} of the fee for the same {unit.name}"
     if match < 0.0005:
         # Free in every resample is no interval worth a word.
         return 0.0, "Matches the best single ({best}) for nothing", around if low is not None and low < 0.9995 else ""

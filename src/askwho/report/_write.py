@@ -201,7 +201,11 @@ def _header(head: Headline, parts: _Parts, title: str) -> Html:
     paid = with_bounds(chosen["mean_fee"], chosen["mean_fee_interval"], number)
     least = result["headline"]
     tiles = [
-        ("Fee for the best single's error", "–" if head.match is None else f"{number(head.match)}×", "its fee = 1"),
+        (
+            f"Fee for the best single's {unit.name}",
+            "–" if head.match is None else f"{number(head.match)}×",
+            "its fee = 1",
+        ),
         (
             unit.at_the_start + " at the best single's fee",
             error_of(least["error_at_best_single_fee"], unit),
