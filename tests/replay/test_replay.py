@@ -90,10 +90,10 @@ def test_turns_are_those_that_were_taken(policy):
     np.testing.assert_array_equal(taken.errors, last.outcome.values != table["truth"])
 
 
-def test_numbers_cannot_be_asked_in_turn():
-    policy = policies.fitted("numbers")
-    replay = Replay.of(policy, read_log(policies.queries("numbers"), policy.columns))
-    with pytest.raises(InvalidInputError, match="`log` must hold answers that are classes, and the policy beliefs"):
+def test_without_beliefs_nobody_is_asked_in_turn():
+    policy = policies.fitted("votes")
+    replay = Replay.of(policy, read_log(policies.queries("votes"), policy.columns))
+    with pytest.raises(InvalidInputError, match="`log` must hold answers, and the policy beliefs"):
         replay.believed()
 
 

@@ -17,8 +17,6 @@ _FOLDS = 5
 BASE = "askwho-base"
 """What the base is called among the entities."""
 
-Shares = Float[np.ndarray, "n t"]
-
 
 def tuning_folds(split: Split) -> Int[np.ndarray, " n"]:
     """Return the folds in which the base is crossed and rivals are tuned on training rows, shape (n,)."""
@@ -26,8 +24,8 @@ def tuning_folds(split: Split) -> Int[np.ndarray, " n"]:
 
 
 @lru_cache(maxsize=2)
-def with_base(split: Split) -> tuple[Split, tuple[Shares, Shares] | None]:
-    """Return the split with the base in front of all entities, and its shares of training and of test rows.
+def with_base(split: Split) -> tuple[Split, tuple[Float[np.ndarray, "n t"], Float[np.ndarray, "m t"]] | None]:
+    """Return the split with the base in front of all entities, and its shares, of training rows and of test rows.
 
     The split itself, and None, where askwho would have no base: of grades, and where none is worth having.
     """

@@ -25,8 +25,8 @@ _AMONG, _LONGEST = 6, 3
 # Where to stop, as probabilities that the verdict is right: finer where most queries lie.
 _SURE = (0.0, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.97, 0.98, 0.99, 0.995, 1.01)
 
-Posteriors = dict[tuple[int, ...], Float[np.ndarray, "n c"]]
-"""For each set of entities, the probability of each label after all of them answered."""
+Posteriors = dict[tuple[int, ...], np.ndarray]
+"""For each set of entities, the probability of each label after all of them answered, shape (n, C)."""
 
 
 def confidence_cascade(split: Split) -> list[Point]:
