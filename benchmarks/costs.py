@@ -1,4 +1,4 @@
-"""Claim: where a miss costs twenty false alarms, a policy that knows it costs less than any one, made the best of.
+"""Claim: where a miss costs twenty false alarms, a policy that knows it costs no more than any one, made the best of.
 
 Three logs. A made fraud desk, one query in fifty of which is fraud, whose analysts know some kinds of it and not the
 others; a made triage of three classes, where whoever is sent home wrongly costs most, and nurses know the young or the

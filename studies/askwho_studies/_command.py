@@ -5,11 +5,13 @@ from pathlib import Path
 
 from askwho._validation import one_of
 from askwho.exceptions import InvalidInputError
-from askwho_studies.logs import run_logs
+from askwho_studies.logs import append, run_logs
 from askwho_studies.paper import EXPERIMENTS
 
 SEEDS = 3
-"""Splits of a log where nobody says how many: those of the recorded results."""
+"""Splits of a log where nobody says how many: those that were developed on."""
+FINAL = range(100, 110)
+"""The seeds of a final run, on which nothing is chosen: see PROTOCOL.md."""
 QUICK_ROWS = 1000
 """Rows of a log in a quick run: few, and every rival can still be fitted on them."""
 
@@ -22,6 +24,7 @@ def run(
     only: str | None = None,
     seeds: int | None = None,
     quick: bool = False,
+    final: bool = False,
     workers: int = 2,
     progress: Callable[[str], None],
 ) -> None:
@@ -34,12 +37,15 @@ def run(
         only: some of the logs, separated by commas.
         seeds: how many splits; None takes the study's own number.
         quick: a little of everything, to see that it runs.
+        final: of the logs, the seeds that nothing was chosen on; what comes of it is appended to `final.jsonl`.
         workers: how many logs or seeds at a time.
         progress: called with a line of text as the study goes on.
     """
     one_of(name, "name", ["logs", *EXPERIMENTS, "all"])
     if data is None:
         raise InvalidInputError("`data` must say where the data lies, got nothing: set ASKWHO_DATA or --data.")
+    if final and (name != "logs" or quick or seeds is not None or only is not None):
+        raise InvalidInputError("`final` must be a whole run of the logs, got it with something else: PROTOCOL.md.")
     if name != "logs":
         for each in EXPERIMENTS if name == "all" else [name]:
             EXPERIMENTS[each](data, out=out, seeds=seeds, quick=quick, workers=workers, progress=progress)
@@ -47,13 +53,15 @@ def run(
     if not (data / "logs").is_dir():
         raise InvalidInputError(f"`data` must hold a folder of logs, got {str(data)!r}: set ASKWHO_DATA or --data.")
     out.mkdir(parents=True, exist_ok=True)
-    run_logs(
+    study = run_logs(
         data,
         names=only.split(",") if only else None,
-        seeds=range(1) if quick else range(seeds or SEEDS),
+        seeds=range(1) if quick else FINAL if final else range(seeds or SEEDS),
         rows=QUICK_ROWS if quick else None,
         out=out,
         workers=workers,
         progress=progress,
     )
+    if final:
+        append(study, out / "final.jsonl")
     progress(f"logs.json, logs.md and logs.png in {out}")

@@ -1,5 +1,7 @@
 """What `askwho reproduce` hands to the studies, and what they refuse."""
 
+import json
+
 import pytest
 
 from askwho.cli import status_of
@@ -47,6 +49,31 @@ def test_the_commands_options_reach_the_study_of_logs(options, seeds, rows, tmp_
     }
     assert out.is_dir()
     assert "logs.json, logs.md and logs.png in" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_final_run_takes_seeds_of_its_own_and_is_added_to_those_before(tmp_path, monkeypatch, capsys):
+    area = {"difference": -0.01, "error": 0.002, "p": 1e-6, "budgets": 10}
+    near = {"difference": 0.001, "error": 0.002, "p": 0.6, "budgets": 9}
+    against = {"askwho": {"vote": {"area": area}, "random": {"area": near}, "askwho (no base)": {"area": near}}}
+    seen = []
+
+    def study(data, seeds, **_):
+        seen.append((data, list(seeds)))
+        return {"seeds": list(seeds), "provenance": {"commit": "abc"}, "logs": {"one": {"against": against}}}
+
+    monkeypatch.setattr(_command, "run_logs", study)
+    (tmp_path / "logs").mkdir()
+    words = ["reproduce", "logs", "--final", "--data", str(tmp_path), "--out", str(tmp_path / "out")]
+    assert [status_of(words), status_of(words)] == [0, 0]
+    assert seen == [(tmp_path, list(range(100, 110)))] * 2
+    first, second = (json.loads(line) for line in (tmp_path / "out" / "final.jsonl").read_text().splitlines())
+    assert first == second
+    assert [(row["rival"], row["verdict"], row["corrected"]) for row in first["verdicts"]] == [
+        ("vote", "win", pytest.approx(2e-6)),
+        ("random", "tie", 0.6),
+    ]
+    assert status_of([*words, "--quick"]) == 2
+    assert "`final` must be a whole run" in capsys.readouterr().err
 
 
 def test_all_runs_every_experiment_of_the_paper(tmp_path, monkeypatch):

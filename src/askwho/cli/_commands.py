@@ -491,10 +491,15 @@ def reproduce(
     only: Annotated[str | None, typer.Option(help="Some of the logs, separated by commas.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="How many splits: 3 of logs, 4 as in the paper.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A little of everything, to see that it runs.")] = False,
+    final: Annotated[
+        bool, typer.Option("--final", help="Of the logs: seeds that nothing was chosen on, appended to final.jsonl.")
+    ] = False,
     workers: Annotated[int, typer.Option(min=1, help="How many logs or seeds at a time.")] = 2,
 ) -> None:
     """Run a study of the package askwho-studies, recorded logs or an experiment of the paper; write its files."""
-    studies().run(name, data=data, out=out, only=only, seeds=seeds, quick=quick, workers=workers, progress=_say)
+    studies().run(
+        name, data=data, out=out, only=only, seeds=seeds, quick=quick, final=final, workers=workers, progress=_say
+    )
 
 
 def _say(line: str) -> None:

@@ -5,6 +5,7 @@ from askwho_studies.logs._compare import Bootstrap, Priced, Tally, at_budgets, a
 from askwho_studies.logs._rivals import METHODS, NEEDS_TRUTH, Method
 from askwho_studies.logs._split import Split, load_log, log_names
 from askwho_studies.logs._study import run_logs
+from askwho_studies.logs._verdicts import append, pooled, verdicts
 
 __all__ = [
     "METHODS",
@@ -15,10 +16,13 @@ __all__ = [
     "SkippedError",
     "Split",
     "Tally",
+    "append",
     "at_budgets",
     "at_budgets_blind",
     "compare",
     "load_log",
     "log_names",
+    "pooled",
     "run_logs",
+    "verdicts",
 ]

@@ -1,6 +1,8 @@
 """One verdict for each log and rival, by blind area, corrected for how many there are; and rivals over all logs."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,14 @@ def pooled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         )
         found.append({"rival": rival, "logs": len(mine), "difference": both.mean, "error": both.error, "p": both.p})
     return _decided(found)
+
+
+def append(study: Mapping[str, Any], path: Path) -> None:
+    """Add a final run to those before it, a line each: its verdicts and where they came from; none is overwritten."""
+    rows = verdicts(study["logs"])
+    line = {"provenance": study["provenance"], "seeds": study["seeds"], "pooled": pooled(rows), "verdicts": rows}
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line, allow_nan=False) + "\n")
 
 
 def _decided(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
