@@ -4,7 +4,7 @@ Shared logs in which everybody answered: cells of the training rows are emptied,
 entity's answer, or down to three a row; the test rows are complete. `whole` is the log as it is. With `--judge` it is
 the test rows that are thinned: what `evaluate` tells of them, beside what it tells of the same rows complete.
 
-    python benchmarks/holes.py --data DATA [--logs face_emotion_apis,...] [--rows 1500] [--seeds 3] [--out FILE]
+    python benchmarks/holes.py --data DATA [--logs face_emotion_apis,...] [--rows 1500] [--seeds 3] [--kept FILE] [--out FILE]
 """
 
 import argparse
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from measure import provenance, write_down
 
 from askwho import Target
 from askwho.core import Answers, Cell, folds
@@ -42,11 +43,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--learner", default="auto")
     parser.add_argument("--judge", action="store_true", help="thin the test rows instead")
+    parser.add_argument("--kept", type=Path, help="a file of rows as they come: what is in it is not made again")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     names = given.logs.split(",") if given.logs else log_names(given.data)
     modes = given.modes.split(",") if given.modes else MODES
-    found: list[dict[str, Any]] = []
+    found: list[dict[str, Any]] = [] if given.kept is None or not given.kept.is_file() else _read(given.kept)
+    done = {(row["log"], row["seed"], row["mode"]) for row in found}
     for name in names:
         log = load_log(given.data, name)
         log = log.rows(np.flatnonzero(log.asked.all(axis=1)))
@@ -61,17 +64,27 @@ def main() -> None:
                     found.append({"log": name, "seed": seed, "mode": mode, **row})
                     print(name, seed, mode, row, flush=True)
                 continue
-            for mode in modes:
+            for mode in [mode for mode in modes if (name, seed, mode) not in done]:
                 start = time.perf_counter()
                 thinned = thin(log.rows(np.sort(train)), mode, seed)
                 policy = fit(thinned, learner=given.learner, random_state=seed)
-                rows = judge(policy, log.rows(np.sort(test)))
+                rows = [
+                    {"log": name, "seed": seed, "mode": mode, **row} for row in judge(policy, log.rows(np.sort(test)))
+                ]
                 took = time.perf_counter() - start
-                found += [{"log": name, "seed": seed, "mode": mode, **row} for row in rows]
+                found += rows
+                if given.kept is not None:
+                    with given.kept.open("a", encoding="utf-8") as file:
+                        file.writelines(json.dumps(row) + "\n" for row in rows)
                 print(f"{name} {seed} {mode}: {took:.1f} s", flush=True)
     summary = summarise_judged(found) if given.judge else summarise(found)
     if given.out is not None:
-        given.out.write_text(json.dumps({"rows": found, "summary": summary}), encoding="utf-8")
+        write_down({"rows": found, "summary": summary, "provenance": provenance(seed=0)}, given.out)
+
+
+def _read(kept: Path) -> list[dict[str, Any]]:
+    """The rows that an earlier run has written, a line each."""
+    return [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
 
 
 def thin(log: Log, mode: str, seed: int) -> Log:
