@@ -4,7 +4,7 @@ Shared logs in which everybody answered: cells of the training rows are emptied,
 entity's answer, or down to three a row; the test rows are complete. `whole` is the log as it is. With `--judge` it is
 the test rows that are thinned: what `evaluate` tells of them, beside what it tells of the same rows complete.
 
-    python benchmarks/holes.py --data DATA [--logs face_emotion_apis,...] [--rows 1500] [--seeds 3] [--kept FILE] [--out FILE]
+    python benchmarks/holes.py [--logs face_emotion_apis,...] [--rows 1500] [--seeds 3] [--kept FILE] [--out FILE]
 """
 
 import argparse
