@@ -381,7 +381,7 @@ def test_a_run_writes_its_files(data, name, tmp_path, monkeypatch):
 
 
 def test_logs_side_by_side_are_as_one_by_one(data):
-    methods = {name: METHODS[name] for name in ("askwho", "best single", "forest router")}
+    methods = {name: METHODS[name] for name in ("best single", "random", "weighted vote")}
     lines: list[str] = []
     one, two = (
         run_logs(data, names=["classes", "numbers"], seeds=(0,), methods=methods, workers=workers, progress=say)

@@ -233,7 +233,7 @@ def test_a_time_that_stands_still_is_refused(table):
 
 def test_a_past_of_one_group_is_not_learned_from():
     table = drifting(60) | {"who": np.repeat([0, 1], 30)}
-    columns = Columns(**{**COLUMNS.__dict__, "groups": "who"})
+    columns = dataclasses.replace(COLUMNS, groups="who")
     log = read_log(table, columns)
     assert later_folds(log, 2, least=8, random_state=0) is None
     assert fit(log, **CHEAP).tried.fees.shape[1] == 60
