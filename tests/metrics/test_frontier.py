@@ -38,3 +38,9 @@ def test_budgets_run_from_the_cheapest_to_everyone():
 def test_a_better_frontier_has_the_smaller_area():
     budgets = stated_budgets([1.0, 2.0], 1.0)
     assert area(Frontier.of([1.0, 3.0], [0.3, 0.1]), budgets) < area(Frontier.of([1.0, 3.0], [0.3, 0.2]), budgets)
+
+
+def test_an_error_that_is_reached_but_for_rounding_is_reached():
+    frontier = Frontier.of([1.0, 2.0], [0.4, 0.3])
+    assert frontier.fee_for(0.3 * (1 - 1e-15)) == 2.0
+    assert np.isnan(frontier.fee_for(0.3 - 1e-6))

@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike
 from askwho import _validation as check
 from askwho.exceptions import InvalidInputError
 
+# Sums of as many floats as a log has rows are right to this part of themselves.
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
@@ -54,8 +57,8 @@ class Frontier:
         return float(np.interp(budget, self.fees, self.errors))
 
     def fee_for(self, error: float) -> float:
-        """Return the least mean fee that reaches `error`; NaN where nothing does."""
-        if error < self.errors[-1]:
+        """Return the least mean fee that reaches `error`, but for rounding; NaN where nothing does."""
+        if error < self.errors[-1] * (1 - _ROUNDING):
             return float("nan")
         return float(np.interp(-error, -self.errors, self.fees))
 
