@@ -1,6 +1,6 @@
 """What is believed after some have answered, and whom to ask next: committees that know their members."""
 
-from askwho.beliefs._asking import NEVER, Asking, Basis, Pooled, Turns, World, in_turn, worth_asking
+from askwho.beliefs._asking import NEVER, Asking, Basis, Turns, in_turn, worth_asking
 from askwho.beliefs._beliefs import Beliefs
 from askwho.beliefs._evidence import Evidence, Heard
 from askwho.beliefs._grades import Grades, named_answers
@@ -10,6 +10,7 @@ from askwho.beliefs._members import asking_without, with_answers, with_member, w
 from askwho.beliefs._number_pool import NumberCase, NumberPool, NumberState
 from askwho.beliefs._numbers import Numbers
 from askwho.beliefs._pool import Case, Pool, State, random_masks
+from askwho.beliefs._pooled import Pooled, World
 from askwho.beliefs._telling import Telling
 
 __all__ = [

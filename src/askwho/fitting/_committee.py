@@ -79,7 +79,7 @@ def _with(replay: Replay, beliefs: Beliefs | Grades, case: Case) -> Replay:
     )
 
 
-def _no_numbers(replay: Replay, committee: str | Combine, _: int = 0) -> Replay:
+def _no_numbers(replay: Replay, committee: str | Combine) -> Replay:
     """The rows as they are, or why there cannot be the committee that was asked for."""
     if committee == SPREAD:
         raise InvalidInputError(
