@@ -140,7 +140,8 @@ def test_asking_at_once_is_deciding_row_by_row(replayed):
 def test_fresh_rows_take_the_place_of_those_that_were_tried(replayed):
     policy, held = replayed
     made = calibrate(policy, held.log)
-    same(made.tried, Replay.of(policy, held.log).at_once(policy.cardinality, policy.tried.prices))
+    fresh = Replay.of(policy, held.log)
+    same(made.tried, fresh.at_once(policy.cardinality, policy.tried.prices, fresh.anew(0)))
     assert made.tried.errors.shape == (len(policy.tried.prices), ROWS)
     assert made.judge is policy.judge
     assert made.cardinality is policy.cardinality

@@ -76,7 +76,8 @@ def done(policy: Policy, log: Log, like: Policy) -> tuple[Outcomes, Outcomes | N
         like: at whose prices, and with whose committees that are the same for every query; itself, or one of its kind.
     """
     replay = Replay.of(policy, log)
-    tried, anew = replay.at_once(policy.cardinality, like.tried.prices), replay.anew(0)
+    anew = replay.anew(0)
+    tried = replay.at_once(policy.cardinality, like.tried.prices, anew)
     # What a committee gets where no truth is known is only imagined: of such rows none is compared.
     fixed = like.tried.fixed if log.audited.all() else None
     constant = None if fixed is None else _here(fixed, like, policy)

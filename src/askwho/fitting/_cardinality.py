@@ -27,6 +27,7 @@ def learn_cardinality(
     settings: SurrogateCardinality | None,
     width: int,
     random_state: int,
+    anew: Sequence[Replay] = (),
     others: Replay | None = None,
 ) -> tuple[Cardinality, Outcomes]:
     """Return how many to ask, and what that did on rows that it had not seen, at each price.
@@ -38,6 +39,7 @@ def learn_cardinality(
         settings: of the paper's Algorithm 2; None for D_x(k), learned once for every price.
         width: the largest committee.
         random_state: the seed.
+        anew: the rows with answers imagined anew, several times over, where there are holes: what is expected.
         others: rows of which no truth is known: nothing is learned from them, but what is met is met over them, too.
     """
     seen, n = replay.seen, len(replay.log)
@@ -89,6 +91,9 @@ def learn_cardinality(
     learned = learn(np.arange(n))
     if real.chances is not None:
         weights, groups = real.weights(orders, sizes), real.log.groups
+        if anew:
+            # At the size that it found the least the curve is too hopeful.
+            expected = np.mean([rows.came(orders, sizes)[0] for rows in anew], axis=0)
         if others is not None:
             more, more_sizes, more_paid = _unscored(others, learned, prices)
             expected, sizes, paid = (

@@ -188,8 +188,9 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
     others = (
         None if looked is None else _untold(rest, encoded[untold], whole.panel, trial, judge, features, real.combiner)
     )
+    anew = real.anew(seed)
     how_many, tried = learn_cardinality(
-        replay, real, fold, settings=given.cardinality, width=width, random_state=seed, others=others
+        replay, real, fold, settings=given.cardinality, width=width, random_state=seed, anew=anew, others=others
     )
     turns = None
     if real.case is not None and (log.answers is None or committee in ("auto", POSTERIOR, SPREAD)):
@@ -198,7 +199,7 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
         turns = learn_turns(taught, real, fold, random_state=seed, like=tried, others=others)
     if given.cardinality is None and not judge.priced and others is None:
         # The paper's own policies stay as they are: whoever tells queries apart otherwise must beat who does not.
-        anew, constant = real.anew(seed), constant_committees(replay, width)
+        constant = constant_committees(replay, width)
         tried = replace(tried, fixed=alike(real, constant, anew))
         if turns is not None:
             turns = replace(turns, tried=replace(turns.tried, fixed=alike(real, constant, anew, turns.asking)))

@@ -283,17 +283,30 @@ class Replay:
         orders = [self.order(float(price), width) for price in distinct]
         return orders if len(orders) == len(prices) else orders * len(prices)
 
-    def at_once(self, cardinality: Cardinality, prices: Float[np.ndarray, " p"]) -> Outcomes:
-        """Return what asking k(x) at once gets, pays and asks at each price, on rows that nothing was learned from."""
+    def at_once(
+        self, cardinality: Cardinality, prices: Float[np.ndarray, " p"], anew: "Sequence[Replay]" = ()
+    ) -> Outcomes:
+        """Return what asking k(x) at once gets, pays and asks at each price, on rows that nothing was learned from.
+
+        Args:
+            cardinality: how many.
+            prices: λ, shape (p,).
+            anew: the same rows with answers imagined anew, several times over, where there are holes: what is expected.
+                The curve stands in where there are none; at the size that it found the least it is too hopeful.
+        """
         orders = self.orders(prices.tolist(), cardinality.width)
         sizes = cardinality.sizes_at(self.seen.X, self.seen.expected, orders, self.seen.fees, prices.tolist())
         got, paid = self.came(orders, sizes)
         if self.chances is not None:
-            expected = np.stack(
-                [
-                    at_size(cardinality.curve.predict(self.seen.X, self.seen.expected, order), size)
-                    for order, size in zip(orders, sizes, strict=True)
-                ]
+            expected = (
+                np.mean([rows.came(orders, sizes)[0] for rows in anew], axis=0)
+                if anew
+                else np.stack(
+                    [
+                        at_size(cardinality.curve.predict(self.seen.X, self.seen.expected, order), size)
+                        for order, size in zip(orders, sizes, strict=True)
+                    ]
+                )
             )
             got = corrected(expected, got, self.weights(orders, sizes), grouped(self.log.groups))
         return self.outcomes(prices, got, paid, sizes, fresh=True)
