@@ -1,0 +1,24 @@
+"""Asking live: a policy that asks real experts, within a deadline, and pays to the cent."""
+
+from askwho.live._answered import Answered, Asked, Came
+from askwho.live._asker import DEADLINE, Asker, Mode
+from askwho.live._books import Books, Hold, NoBooks
+from askwho.live._breaker import COOLDOWN, FAILURES, Breaker, State
+from askwho.live._door import ask_all
+
+__all__ = [
+    "COOLDOWN",
+    "DEADLINE",
+    "FAILURES",
+    "Answered",
+    "Asked",
+    "Asker",
+    "Books",
+    "Breaker",
+    "Came",
+    "Hold",
+    "Mode",
+    "NoBooks",
+    "State",
+    "ask_all",
+]
