@@ -94,7 +94,7 @@ class Expert(Protocol):
         ...
 
     async def ask(self, question: Question) -> Reply:
-        """Return what he says; raise `ExpertError` where nothing came."""
+        """Return what he says; raise `ExpertError` where nothing came, or `TimeoutError` where nothing came in time."""
         ...
 
     async def close(self) -> None:

@@ -71,7 +71,8 @@ class Endpoint:
                     raise self._refused(response.status, response.headers, await _beginning(response.content))
                 return self._read(await _whole(response.content))
         except TimeoutError:
-            raise ExpertError("nothing came in time", charged="unknown", retry=True) from None
+            # Late, and not broken: whoever asked knows what that means.
+            raise
         except aiohttp.ClientConnectorError as error:
             # Refused, or a name that does not resolve: nobody was reached.
             raise self._error(f"no connection: {error}", "no", retry=True) from None

@@ -2,7 +2,7 @@
 
 from askwho.live._answered import Answered, Asked, Came
 from askwho.live._asker import DEADLINE, Asker, Mode
-from askwho.live._books import Books, Hold, NoBooks
+from askwho.live._books import Books, NoBooks
 from askwho.live._breaker import COOLDOWN, FAILURES, Breaker, State
 from askwho.live._door import ask_all
 
@@ -16,7 +16,6 @@ __all__ = [
     "Books",
     "Breaker",
     "Came",
-    "Hold",
     "Mode",
     "NoBooks",
     "State",

@@ -125,8 +125,9 @@ class Asker:
             made = policy.decide(seen, target, **options)
         else:
             made = policy.next(seen, None, target, **options)
-        round_ = Round(office, str(made.ids[0]), query, began + deadline)
-        round_.first = lambda: office.books.decided(round_.query, query=query, decision=self._written(made, target))
+        known = dict(query)
+        round_ = Round(office, str(made.ids[0]), known, began + deadline)
+        round_.first = lambda: office.books.decided(round_.query, query=known, decision=self._written(made, target))
         try:
             decision = await self._asked(round_, seen, made, target)
         except BaseException:
@@ -159,7 +160,8 @@ class Asker:
         order = made.order[0].tolist()
         return {
             "ask": list(made.ask(0)),
-            "propensity": float(made.propensity[0]),
+            # In turn the way goes by the answers: its probability is known at its end, and not that of its set.
+            "propensity": float(made.propensity[0]) if self._mode == "at-once" else None,
             "propensities": {names[j]: p for j, p in zip(order, made.propensities[0].tolist(), strict=True)},
             "target": str(target),
             "mode": self._mode,

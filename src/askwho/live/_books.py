@@ -1,29 +1,9 @@
 """What the Asker needs of a ledger, and what stands in where there is none."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
-
-@dataclass(frozen=True)
-class Hold:
-    """Money that is put aside for one call before it is made.
-
-    Args:
-        id: of the call.
-        decision: of the query's decision.
-        expert: who is asked.
-        key: the idempotency key.
-        worst: the most that the call can charge, in nanos.
-        until: when the hold expires, in seconds of the wall clock: what nobody settled by then is spent.
-    """
-
-    id: str
-    decision: str
-    expert: str
-    key: str
-    worst: int
-    until: float
+from askwho.ledger import Call
 
 
 class Books(Protocol):
@@ -33,7 +13,7 @@ class Books(Protocol):
         """Write down a decision before anybody is asked."""
         ...
 
-    async def hold(self, calls: Sequence[Any], *, budgets: Sequence[str] = ()) -> Sequence[bool]:
+    async def hold(self, calls: Sequence[Call], *, budgets: Sequence[str] = ()) -> Sequence[bool]:
         """Put money aside for calls; return for which of them the budgets had it."""
         ...
 
@@ -72,7 +52,7 @@ class NoBooks:
     async def decided(self, decision_id: str, *, query: Mapping[str, Any], decision: Mapping[str, Any]) -> None:
         """Nothing."""
 
-    async def hold(self, calls: Sequence[Any], *, budgets: Sequence[str] = ()) -> list[bool]:
+    async def hold(self, calls: Sequence[Call], *, budgets: Sequence[str] = ()) -> list[bool]:
         """Return that there is money for every call."""
         del budgets
         return [True] * len(calls)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from askwho.experts import ExpertError, Question, Reply
+from askwho.ledger import Call
 from askwho.live._answered import Asked, Came
-from askwho.live._books import Books, Hold
+from askwho.live._books import Books
 from askwho.live._desk import Desk
 
 FIRST_WAIT = 0.05
@@ -22,7 +23,7 @@ Sense = Callable[[Any], str]
 
 
 @dataclass(eq=False)
-class Call:
+class Calling:
     """A call that is under way. Money for it is held already.
 
     Args:
@@ -37,7 +38,7 @@ class Call:
     """
 
     desk: Desk
-    hold: Hold
+    hold: Call
     known: Mapping[str, Any]
     query: str
     books: Books

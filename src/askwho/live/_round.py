@@ -7,9 +7,9 @@ from typing import Any
 
 from askwho._money import amount
 from askwho.experts import worst_of
+from askwho.ledger import Call
 from askwho.live._answered import Asked
-from askwho.live._books import Hold
-from askwho.live._call import Call
+from askwho.live._call import Calling
 from askwho.live._office import Office
 
 GRACE = 0.02
@@ -37,7 +37,7 @@ class Round:
         self.known = known
         self.until = until
         self.calls: dict[str, Asked] = {}
-        self.running: dict[Task, Call] = {}
+        self.running: dict[Task, Calling] = {}
         self.first: Any = None
         self._bookings: list[asyncio.Task[Any]] = []
 
@@ -62,7 +62,7 @@ class Round:
         """Hold the worst case for each, ask those whom the budgets cover, and return their names."""
         office, left = self.office, self.until - self.now
         holds = [
-            Hold(
+            Call(
                 id=(key := uuid.uuid4().hex),
                 decision=self.query,
                 expert=name,
@@ -80,7 +80,7 @@ class Round:
                 self.calls[hold.expert] = Asked(hold.expert, "not asked", why=why)
                 continue
             asked.append(hold.expert)
-            call = Call(
+            call = Calling(
                 office.desks[hold.expert],
                 hold,
                 self.known,
@@ -93,7 +93,7 @@ class Round:
             self.running[asyncio.get_running_loop().create_task(call.run(self.until))] = call
         return asked
 
-    async def _held(self, holds: Sequence[Hold]) -> Sequence[bool]:
+    async def _held(self, holds: Sequence[Call]) -> Sequence[bool]:
         """Whether the budgets cover each hold; where the answer is too late, what was held is given back."""
         office = self.office
         first, self.first = self.first, None
@@ -102,7 +102,14 @@ class Round:
             # The decision is written with the first hold: together they take no longer than one of them.
             if first is None:
                 return await office.books.hold(holds, budgets=office.budgets)
-            _, found = await asyncio.gather(first(), office.books.hold(holds, budgets=office.budgets))
+            written, found = await asyncio.gather(
+                first(), office.books.hold(holds, budgets=office.budgets), return_exceptions=True
+            )
+            if isinstance(found, BaseException):
+                raise found
+            if isinstance(written, BaseException):
+                await self._freed(holds, found, "its decision could not be written")
+                raise written
             return found
 
         task = asyncio.get_running_loop().create_task(ask())
@@ -116,10 +123,12 @@ class Round:
         self.book(self._given_back(task, holds))
         return [False] * len(holds)
 
-    async def _given_back(self, task: "asyncio.Task[Sequence[bool]]", holds: Sequence[Hold]) -> None:
-        for hold, covered in zip(holds, await task, strict=True):
-            if covered:
-                await self.office.books.free(hold.id, "nobody waited for the hold")
+    async def _given_back(self, task: "asyncio.Task[Sequence[bool]]", holds: Sequence[Call]) -> None:
+        await self._freed(holds, await task, "nobody waited for the hold")
+
+    async def _freed(self, holds: Sequence[Call], granted: Sequence[bool], why: str) -> None:
+        held = [hold for hold, covered in zip(holds, granted, strict=True) if covered]
+        await asyncio.gather(*(self.office.books.free(hold.id, why) for hold in held))
 
     async def wait(self, until: float) -> None:
         """Wait for the next call to end, or until then; what ended is written down."""
