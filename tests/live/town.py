@@ -1,4 +1,4 @@
-"""A town to test in: OpenAI-compatible servers on the loopback, with books of their own, and every fault of a catalogue.
+"""A town to test in: OpenAI-compatible servers on the loopback, with books of their own, and a catalogue of faults.
 
 A house answers what was recorded, after a while, charges by tokens, and writes down what it charged under the
 idempotency key that it was sent. Each fault can be switched on and off while it runs.
@@ -121,7 +121,7 @@ class House:
             return web.json_response(self.seen[key])
         fault = _HANDLERS.get(self.fault or "")
         if fault is not None:
-            response = await fault(self, request, key, body)
+            response = await fault(self, Visit(request, key, body))
             if response is not None:
                 return response
         if self.seconds:
@@ -141,6 +141,15 @@ class House:
         return sum(each["headers"].get("Idempotency-Key") == key for each in self.requests) == 1
 
 
+@dataclass
+class Visit:
+    """One request to a house."""
+
+    request: web.Request
+    key: str
+    body: dict
+
+
 def completion(answers: Mapping[str, str], body: dict) -> dict:
     """What an OpenAI-compatible server replies."""
     prompt = body["messages"][-1]["content"]
@@ -156,76 +165,78 @@ def completion(answers: Mapping[str, str], body: dict) -> dict:
     }
 
 
-async def _silent(house, request, key, body):
-    house.charge(key, body)
+async def _silent(house, visit):
+    house.charge(visit.key, visit.body)
     await asyncio.sleep(30)
 
 
-async def _drips(house, request, key, body):
-    data = json.dumps(house.charge(key, body)).encode()
+async def _drips(house, visit):
+    data = json.dumps(house.charge(visit.key, visit.body)).encode()
     response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(data))})
-    await response.prepare(request)
+    await response.prepare(visit.request)
     for i in range(len(data)):
         await response.write(data[i : i + 1])
         await asyncio.sleep(0.05)
     return response
 
 
-async def _too_many(house, request, key, body):
+async def _too_many(house, _visit):
     headers = {"Retry-After": "30"} if house.fault == "429" else {}
     return web.json_response({"error": {"message": "slow down"}}, status=429, headers=headers)
 
 
-async def _first_500(house, request, key, body):
-    return web.json_response({"error": {"message": "oops"}}, status=500) if house.first_time(key) else None
+async def _first_500(house, visit):
+    return web.json_response({"error": {"message": "oops"}}, status=500) if house.first_time(visit.key) else None
 
 
-async def _truncated(house, request, key, body):
-    data = json.dumps(house.charge(key, body))
+async def _truncated(house, visit):
+    data = json.dumps(house.charge(visit.key, visit.body))
     # Cut behind the answer: whoever is content with half of it would read one.
     return web.Response(text=data[: data.index("finish_reason")], content_type="application/json")
 
 
-async def _error_body(house, request, key, body):
+async def _error_body(_house, _visit):
     return web.json_response({"error": {"message": "the model is overloaded", "type": "server_error"}})
 
 
-async def _empty(house, request, key, body):
-    return web.json_response(house.charge(key, body, choices=[]))
+async def _empty(house, visit):
+    return web.json_response(house.charge(visit.key, visit.body, choices=[]))
 
 
-async def _wrong_schema(house, request, key, body):
-    made = house.charge(key, body)
+async def _wrong_schema(house, visit):
+    made = house.charge(visit.key, visit.body)
     return web.json_response({"result": {"text": made["choices"][0]["message"]["content"]}, "usage": made["usage"]})
 
 
-async def _length(house, request, key, body):
-    made = completion(house.answers, body)
+async def _length(house, visit):
+    made = completion(house.answers, visit.body)
     # It began to think, and names an animal that it may not have ended with.
     made["choices"][0] |= {"finish_reason": "length", "message": {"role": "assistant", "content": "Perhaps a cat, bu"}}
-    return web.json_response(house.charge(key, body, choices=made["choices"]))
+    return web.json_response(house.charge(visit.key, visit.body, choices=made["choices"]))
 
 
-async def _no_usage(house, request, key, body):
-    made = house.charge(key, body)
+async def _no_usage(house, visit):
+    made = house.charge(visit.key, visit.body)
     return web.json_response({name: value for name, value in made.items() if name != "usage"})
 
 
-async def _too_dear(house, request, key, body):
-    return web.json_response(house.charge(key, body, usage={"prompt_tokens": 20, "completion_tokens": 5000}))
+async def _too_dear(house, visit):
+    return web.json_response(
+        house.charge(visit.key, visit.body, usage={"prompt_tokens": 20, "completion_tokens": 5000})
+    )
 
 
-async def _reset(house, request, key, body):
-    data = json.dumps(house.charge(key, body)).encode()
+async def _reset(house, visit):
+    data = json.dumps(house.charge(visit.key, visit.body)).encode()
     response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(data))})
-    await response.prepare(request)
+    await response.prepare(visit.request)
     await response.write(data[: len(data) // 2])
-    request.transport.abort()
+    visit.request.transport.abort()
     return response
 
 
-async def _clock_off(house, request, key, body):
-    if not house.first_time(key):
+async def _clock_off(house, visit):
+    if not house.first_time(visit.key):
         return None
     then = datetime.now(UTC) - timedelta(days=9000)
     headers = {
@@ -235,10 +246,10 @@ async def _clock_off(house, request, key, body):
     return web.json_response({"error": {"message": "slow down"}}, status=429, headers=headers)
 
 
-async def _late(house, request, key, body):
-    house.charge(key, body)
+async def _late(house, visit):
+    house.charge(visit.key, visit.body)
     await asyncio.sleep(3)
-    return web.json_response(house.seen[key])
+    return web.json_response(house.seen[visit.key])
 
 
 _HANDLERS: dict[str, Callable] = {

@@ -1,18 +1,25 @@
-"""The fields of one expert in a file: each taken once, of the type that it must have, with its line in every message."""
+"""The fields of one expert in a file: each of the type that it must have, with its line in every message."""
 
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from askwho._money import nanos
 from askwho.exceptions import InvalidInputError
 from askwho.experts._expert import Limits
 from askwho.experts._lines import Lines
 from askwho.experts._secrets import Secret, from_environment
 
-_T = TypeVar("_T")
 # What a type is called to whoever writes the file.
-_WORDS = {str: "a text", bool: "true or false", int: "a whole number", Decimal: "a number", list: "a list", dict: "a table"}
+_WORDS: dict[type, str] = {
+    str: "a text",
+    bool: "true or false",
+    int: "a whole number",
+    Decimal: "a number",
+    list: "a list",
+    dict: "a table",
+}
 
 
 class Fields:
@@ -41,7 +48,7 @@ class Fields:
         where = self._lines.of(("experts", self.name, *([key] if key else [])))
         return InvalidInputError(f"{self.path.name}, line {where}, expert {self.name!r}: {message}")
 
-    def take(self, key: str, kind: type[_T], default: Any = None, *, needed: bool = False) -> Any:  # noqa: ANN401
+    def take(self, key: str, kind: type, default: Any = None, *, needed: bool = False) -> Any:  # noqa: ANN401
         """Return a field, of that type; a whole number is a number too."""
         self._taken.add(key)
         if key not in self._given:
@@ -59,6 +66,14 @@ class Fields:
         """Return a number."""
         found = self.take(key, Decimal)
         return default if found is None else float(found)
+
+    def money(self, key: str) -> int | None:
+        """Return an amount in nanos; None where it is not said."""
+        found = self.take(key, Decimal)
+        try:
+            return None if found is None else nanos(found)
+        except InvalidInputError as error:
+            raise self.wrong(str(error), key) from None
 
     def texts(self, key: str, *, needed: bool = False) -> list[str]:
         """Return a list of texts."""
@@ -88,7 +103,7 @@ class Fields:
     def limits(self) -> Limits:
         """Return what the expert can bear."""
         usual = Limits()
-        given = {
+        given: dict[str, Any] = {
             "timeout": self.number("timeout", usual.timeout),
             "concurrency": self.take("concurrency", int, usual.concurrency),
             "rate": self.number("rate"),
@@ -110,7 +125,7 @@ class Fields:
             elif isinstance(value, dict) and set(value) == {"env"} and isinstance(value["env"], str):
                 found[header] = self._secret(value["env"], "headers")
             else:
-                raise self.wrong(f"`headers` must be texts or {{ env = \"NAME\" }}, got {_shown(value)}.", "headers")
+                raise self.wrong(f'`headers` must be texts or {{ env = "NAME" }}, got {_shown(value)}.', "headers")
         variable = self.take("key_env", str)
         if variable is not None:
             key = self._secret(variable, "key_env")

@@ -12,11 +12,7 @@ _STEP = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
 
 
 class Lines:
-    """The line of each key and table of a file.
-
-    >>> Lines('[experts.small]\\nkind = "http"\\n').of(("experts", "small", "kind"))
-    2
-    """
+    """The line of each key and table of a file."""
 
     def __init__(self, text: str) -> None:
         self._lines: dict[tuple[str, ...], int] = {}
@@ -30,7 +26,8 @@ class Lines:
             opened = _TABLE.match(line)
             if opened is not None:
                 table = _steps(opened.group(1))
-                self._lines.setdefault(table, number)
+                for end in range(1, len(table) + 1):
+                    self._lines.setdefault(table[:end], number)
                 continue
             key = _KEY.match(line)
             if key is not None:

@@ -67,7 +67,7 @@ class Endpoint:
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=question.timeout),
             ) as response:
-                if response.status != 200:  # noqa: PLR2004 - the one status of an answer
+                if response.status != 200:
                     raise self._refused(response.status, response.headers, await _beginning(response.content))
                 return self._read(await _whole(response.content))
         except TimeoutError:
@@ -91,7 +91,9 @@ class Endpoint:
         """The connections of this event loop."""
         loop = asyncio.get_running_loop()
         if self._session is None or self._loop is not loop:
-            shown = {name: value.reveal() if isinstance(value, Secret) else value for name, value in self.headers.items()}
+            shown = {
+                name: value.reveal() if isinstance(value, Secret) else value for name, value in self.headers.items()
+            }
             self._loop = loop
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=self.limits.concurrency, limit_per_host=0),
@@ -105,7 +107,9 @@ class Endpoint:
             return json.loads(data)
         except (RecursionError, ValueError):
             # Cut off, or no JSON at all: work was done, and may be charged.
-            raise ExpertError(f"its reply of {len(data)} bytes is no whole JSON", charged="unknown", retry=True) from None
+            raise ExpertError(
+                f"its reply of {len(data)} bytes is no whole JSON", charged="unknown", retry=True
+            ) from None
 
     def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> ExpertError:
         text = " ".join(body.decode("utf-8", "replace").split())[:_QUOTED]
@@ -113,9 +117,7 @@ class Endpoint:
         after = retry_after(headers.get("Retry-After"), headers.get("Date"))
         return self._error(f"it answered with status {status}: {text}", charged, retry=status in AGAIN, after=after)
 
-    def _error(
-        self, message: str, charged: Charged, *, retry: bool = False, after: float | None = None
-    ) -> ExpertError:
+    def _error(self, message: str, charged: Charged, *, retry: bool = False, after: float | None = None) -> ExpertError:
         return ExpertError(masked(message, self.secrets), charged=charged, retry=retry, after=after)
 
 
@@ -189,5 +191,3 @@ async def _whole(stream: Any) -> bytes:  # noqa: ANN401 - aiohttp's
 async def _beginning(stream: Any) -> bytes:  # noqa: ANN401 - aiohttp's
     """The first bytes of a message: an error's page may be long, and is not worth waiting for."""
     return await stream.read(1024)
-
-

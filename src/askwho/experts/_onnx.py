@@ -42,7 +42,7 @@ class Onnx:
         options.intra_op_num_threads = 1
         try:
             self._session = ort.InferenceSession(self.model, options, providers=["CPUExecutionProvider"])
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever the runtime says of a file
             raise InvalidInputError(f"`model` must be an ONNX file, got {str(self.model)!r}: {error}") from None
         inputs, outputs = self._session.get_inputs(), [each.name for each in self._session.get_outputs()]
         if len(inputs) != 1:
@@ -73,7 +73,9 @@ class Onnx:
         try:
             row = np.array([[float(known[name]) for name in self.columns]], dtype=self._type)
         except (TypeError, ValueError):
-            raise ExpertError(f"`columns` must be numbers of the query, got others in {list(self.columns)}", charged="no") from None
+            raise ExpertError(
+                f"`columns` must be numbers of the query, got others in {list(self.columns)}", charged="no"
+            ) from None
         if not np.isfinite(row).all():
             raise ExpertError("`columns` must be finite numbers of the query, got others", charged="no")
         return row

@@ -61,7 +61,9 @@ class Parse:
             if getattr(self, name) is not None:
                 checked_path(getattr(self, name), f"parse.{name}")
         if self.info is not None and self.json is None:
-            raise InvalidInputError("`parse.info` must come with `parse.json`: only there is anything beside the answer.")
+            raise InvalidInputError(
+                "`parse.info` must come with `parse.json`: only there is anything beside the answer."
+            )
         if self.choices and len({choice.casefold() for choice in self.choices}) < len(self.choices):
             raise InvalidInputError(f"`parse.choices` must differ in more than their case, got {list(self.choices)}.")
 
@@ -112,9 +114,7 @@ class Parse:
 
     def _chosen(self, text: str) -> tuple[str | None, str]:
         lower = text.casefold()
-        found = [
-            choice for choice in self.choices if re.search(rf"(?<!\w){re.escape(choice.casefold())}(?!\w)", lower)
-        ]
+        found = [choice for choice in self.choices if re.search(rf"(?<!\w){re.escape(choice.casefold())}(?!\w)", lower)]
         # "not spam" holds "spam": the longest counts where it holds the others.
         longest = max(found, key=len, default="")
         if not found or any(choice.casefold() not in longest.casefold() for choice in found):
@@ -153,7 +153,8 @@ def checked_parse(given: Mapping[str, Any]) -> Parse:
         raise InvalidInputError(f"`parse.choices` must be a list of texts, got {choices!r}.")
     if not isinstance(given.get("number", False), bool):
         raise InvalidInputError(f"`parse.number` must be true or false, got {given['number']!r}.")
-    return Parse(**{**given, "choices": tuple(choices)})
+    told: dict[str, Any] = {**given, "choices": tuple(choices)}
+    return Parse(**told)
 
 
 def _quoted(text: str) -> str:

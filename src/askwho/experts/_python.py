@@ -76,10 +76,7 @@ class Python:
 
     async def _all(self, joined: "Sequence[tuple[Question, asyncio.Future[Any]]]") -> None:
         try:
-            said = await self._call([dict(question.known) for question, _ in joined])
-            if not isinstance(said, Sequence) or isinstance(said, str) or len(said) != len(joined):
-                raise ExpertError(f"it must return a list of {len(joined)} answers, one for each query")
-            came: list[Any] = list(said)
+            came = _as_many(await self._call([dict(question.known) for question, _ in joined]), len(joined))
         except Exception as error:  # noqa: BLE001 - told to each of those who wait
             came = [error] * len(joined)
         for (_, place), each in zip(joined, came, strict=True):
@@ -106,6 +103,13 @@ class Python:
         return Reply(said, charged=self.worst)
 
 
+def _as_many(said: Any, count: int) -> list[Any]:  # noqa: ANN401 - whatever it returned
+    """The answers of a batch, one for each query."""
+    if isinstance(said, str) or not hasattr(said, "__len__") or len(said) != count:
+        raise ExpertError(f"it must return a list of {count} answers, one for each query")
+    return list(said)
+
+
 def function_of(place: str) -> Callable[..., Any]:
     """Return the function that `module:function` names."""
     try:
@@ -118,4 +122,3 @@ def function_of(place: str) -> Callable[..., Any]:
             "on the path?"
         )
     return found
-

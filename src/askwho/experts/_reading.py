@@ -7,7 +7,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from askwho._money import nanos
 from askwho.exceptions import AskwhoError, InvalidInputError
 from askwho.experts._expert import Expert
 from askwho.experts._fields import Fields
@@ -28,9 +27,7 @@ _CHAT = "/chat/completions"
 _ERRORS = range(400, 600)
 
 
-def read_experts(
-    path: str | os.PathLike[str], *, environment: Mapping[str, str] | None = None
-) -> dict[str, Expert]:
+def read_experts(path: str | os.PathLike[str], *, environment: Mapping[str, str] | None = None) -> dict[str, Expert]:
     """Return the experts of a TOML file by name, in its order; a message names the file and the line.
 
     Args:
@@ -94,7 +91,7 @@ def _openai(fields: Fields) -> Expert:
 
 
 def _http(fields: Fields) -> Expert:
-    fee, most = fields.take("fee", Decimal), fields.take("max_fee", Decimal)
+    fee, most = fields.money("fee"), fields.money("max_fee")
     path = fields.take("fee_path", str)
     if most is None and (fee is None or path is not None):
         raise fields.wrong("`max_fee` must say the most that a call can charge, where replies tell its fee.")
@@ -103,8 +100,8 @@ def _http(fields: Fields) -> Expert:
         _endpoint(fields, fields.take("url", str, needed=True)),
         _plain(fields.any_of("body", dict, list, str, needed=True)),
         checked_path(fields.take("answer", str, needed=True), "answer"),
-        nanos(max(most or Decimal(0), fee or Decimal(0))),
-        None if fee is None else nanos(fee),
+        max(most or 0, fee or 0),
+        fee,
         None if path is None else checked_path(path, "fee_path"),
         fields.take("info", str),
         _parse(fields),
@@ -115,7 +112,7 @@ def _python(fields: Fields) -> Expert:
     return Python(
         fields.name,
         function_of(fields.take("function", str, needed=True)),
-        nanos(fields.take("fee", Decimal, Decimal(0))),
+        fields.money("fee") or 0,
         fields.limits(),
         fields.take("batch", int),
         fields.number("wait", 0.005) or 0.0,
@@ -129,7 +126,7 @@ def _onnx(fields: Fields) -> Expert:
         fields.texts("columns", needed=True),
         _plain(fields.take("classes", list)),
         fields.take("output", str),
-        nanos(fields.take("fee", Decimal, Decimal(0))),
+        fields.money("fee") or 0,
         fields.limits(),
     )
 
@@ -173,7 +170,9 @@ def _prices(fields: Fields, model: str) -> Prices:
     given, provider = fields.any_of("price", dict, str, needed=True), fields.take("provider", str)
     if isinstance(given, str):
         if given != "look-up":
-            raise fields.wrong("`price` must be { input = ..., output = ... } of a million tokens, or 'look-up'.", "price")
+            raise fields.wrong(
+                "`price` must be { input = ..., output = ... } of a million tokens, or 'look-up'.", "price"
+            )
         return LookedUp(model, provider)
     known = {"input", "output", "cached", "call"}
     numbers = all(isinstance(value, Decimal | int) and not isinstance(value, bool) for value in given.values())

@@ -88,7 +88,11 @@ class Recorded:
         empty = is_null(said).tolist()
         told = _numbers(columns, info, n)
         took = _numbers(columns, latency, n)
-        fees = [nanos(0.0 if np.isnan(each) else each) for each in _numbers(columns, fee, n)] if isinstance(fee, str) else [nanos(fee)] * n
+        fees = (
+            [nanos(0.0 if np.isnan(each) else each) for each in _numbers(columns, fee, n)]
+            if isinstance(fee, str)
+            else [nanos(fee)] * n
+        )
         rows = {
             each: Row(
                 None if empty[i] else said[i].item() if isinstance(said[i], np.generic) else said[i],

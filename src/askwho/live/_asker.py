@@ -178,8 +178,8 @@ async def _after(first: Any, closing: Any) -> None:  # noqa: ANN401 - coroutines
 
 def _by_name(policy: Policy, experts: Mapping[str, Expert] | Iterable[Expert]) -> dict[str, Expert]:
     """The experts of the panel, by name; more than these may be given."""
-    listed = list(experts.items()) if isinstance(experts, Mapping) else [(expert.name, expert) for expert in experts]
-    given = check.once(listed, "experts")
+    listed: Any = experts.items() if isinstance(experts, Mapping) else ((expert.name, expert) for expert in experts)
+    given: dict[str, Expert] = check.once(list(listed), "experts")
     panel = policy.panel
     needed = [name for name, own in zip(panel.names, panel.own, strict=True) if not own]
     absent = [name for name in needed if name not in given]

@@ -69,11 +69,10 @@ class Calling:
         while True:
             if not await desk.gate.enter(until):
                 return self._nothing("late" if self._risky else "not asked", "his queue was too long for the deadline")
-            error = None
+            started, error = loop.time(), None
             try:
                 if not desk.breaker.allows():
                     return self._nothing("failed" if self._attempts else "not asked", "his circuit breaker is open")
-                started = loop.time()
                 reply = await self._attempt(min(desk.limits.timeout, until - started))
             except ExpertError as failure:
                 error, reply = failure, None

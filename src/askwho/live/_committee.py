@@ -16,7 +16,7 @@ from askwho.policy import Decisions, Outcome, Policy
 def sense_of(policy: Policy) -> Any:  # noqa: ANN401 - a function
     """Return a function from an answer to why the policy cannot use it, or nothing where it can."""
     if policy.columns.answers is None:
-        return lambda answer: ""
+        return lambda _: ""
     known = "numbers" if policy.task == "regression" else policy.combiner.family
     keyed = policy.columns.same != "exact"
 

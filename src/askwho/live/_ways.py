@@ -86,7 +86,7 @@ class _Hedges:
         """These were asked just now."""
         share, now = self._round.office.hedge, self._round.now
         if share is not None:
-            self._when |= {name: now + share * (self._round.until - now) for name in names}
+            self._when |= dict.fromkeys(names, now + share * (self._round.until - now))
 
     def due(self) -> int:
         """How many are silent for so long that somebody else is to be asked beside them."""
