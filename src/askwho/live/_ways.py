@@ -49,6 +49,8 @@ async def at_once(round_: Round, decisions: Decisions, target: Target) -> Decisi
             round_.leave("he did not answer in time")
             break
         await round_.wait(hedges.until())
+    # They ended in any order: they are told in that in which they are ranked.
+    round_.calls = {panel.names[j]: round_.calls[panel.names[j]] for j in line if panel.names[j] in round_.calls}
     # Whoever was given up, or was never reached, is in no committee.
     absent = {name for name, call in round_.calls.items() if call.came in ("withdrawn", "not asked")}
     committee = sorted((j for j in taken if panel.names[j] not in absent), key=line.index)
