@@ -29,6 +29,8 @@ Mode = Literal["at-once", "sequential"]
 
 DEADLINE = 2.0
 """Seconds from a question to its verdict, unless said: about as long as somebody waits before a screen."""
+CLOSING = 10.0
+"""Seconds to wait at the end for what is being booked: an expert who does not let himself be cancelled may hang."""
 
 
 class Asker:
@@ -96,7 +98,7 @@ class Asker:
 
     async def close(self) -> None:
         """Wait until everything is booked, and let the experts go; the ledger stays open for who opened it."""
-        await self._office.behind.wait()
+        await self._office.behind.wait(CLOSING)
         await asyncio.gather(*(expert.close() for expert in self._experts.values()))
 
     @property

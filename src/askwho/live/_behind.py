@@ -40,6 +40,7 @@ class Behind:
         while self._tasks:
             left = None if until is None else until - loop.time()
             if left is not None and left <= 0:
+                _LOG.warning("%d calls or bookings do not end, and are left behind", len(self._tasks))
                 return
             # Whoever is done may have started another.
             await asyncio.wait(set(self._tasks), timeout=left)

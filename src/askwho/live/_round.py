@@ -144,7 +144,7 @@ class Round:
         """Give up whatever is still under way; it is booked."""
         for task, call in self.running.items():
             task.cancel()
-            self.office.behind.keep(task)
+            self._bookings.append(self.office.behind.keep(task))
             self.calls[call.hold.expert] = call.told("withdrawn" if self.now < self.until else "late", why)
         self.running.clear()
 
@@ -156,9 +156,10 @@ class Round:
 
     async def settled(self) -> None:
         """Wait until everything is in the books, but not past the deadline and its grace; raise what went wrong."""
-        open_ = [task for task in self._bookings if not task.done()]
-        if open_:
-            await asyncio.wait(open_, timeout=max(self.until - self.now, 0.0) + GRACE)
+        last = max(self.until, self.now) + GRACE
+        # Whoever is given up books himself as he ends: there may be more to wait for than at first.
+        while (open_ := [task for task in self._bookings if not task.done()]) and self.now < last:
+            await asyncio.wait(open_, timeout=last - self.now)
         for task in self._bookings:
             if task.done() and not task.cancelled():
                 task.result()
