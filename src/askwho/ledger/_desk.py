@@ -105,8 +105,6 @@ class Desk:
     def book(self, booking: Booking, status: Status, charged: int, *, why: str = "") -> None:
         """Move a call to another state, and its money with it, in every budget that it is booked on."""
         spends = [self.spend(*pledge) for pledge in booking.pledged]
-        if any(spend.spent + charged > LARGEST for spend in spends):
-            raise InvalidInputError(f"`charged` must leave the sum within {LARGEST:,}, got {charged:,} more.")
         for sign in (-1, 1):
             if sign == 1:
                 booking.status, booking.charged, booking.why, booking.ended = status, charged, why, self.now
@@ -115,6 +113,11 @@ class Desk:
                 spend.held += sign * booking.held
                 spend.over += sign * booking.over
         self.touch(booking)
+
+    def check_sums(self, booking: Booking, charged: int) -> None:
+        """Raise where a charge would make a sum that no database holds, what is held beside it included."""
+        if any(self.spend(*pledge).spent + charged > LARGEST for pledge in booking.pledged):
+            raise InvalidInputError(f"`charged` must leave the sum within {LARGEST:,}, got {charged:,} more.")
 
     def hold(self, booking: Booking) -> None:
         """Lay down a new call, and hold its worst case on its budgets."""
