@@ -13,11 +13,13 @@ from askwho.ledger._database import Database
 
 # How many rows are looked up by one statement: SQLite takes 32,766 values in one.
 _AT_ONCE = 4096
-# The columns of a call in the order of `row_of`, and those that change after it was held for.
+# The columns of a call in the order of `row_of`.
 _CALL = "id, decision, expert, idempotency, worst, expires, status, charged, answer, info, why, at, ended"
+# Those of them that change after it was held for.
 _CHANGING = ("status", "charged", "answer", "info", "why", "ended")
-# The columns of a decision, and those that are filled in later.
+# The columns of a decision.
 _DECISION = "id, at, query, decision, verdict, probability, paid, truth"
+# Those of them that are filled in later.
 _LATER = ("verdict", "probability", "paid", "truth")
 EXPIRED = "the hold expired: nobody told what came of the call"
 """Why a call is unknown that nobody settled, freed or gave up in time."""
