@@ -15,6 +15,7 @@ from askwho.cli import _options as o
 from askwho.cli._assign import assign_batch
 from askwho.cli._columns import decision_types, route_types, step_types
 from askwho.cli._demo import run_demo
+from askwho.cli._ledger import set_budgets, write_log
 from askwho.cli._matching import matched
 from askwho.cli._printing import (
     err,
@@ -405,6 +406,8 @@ def route(
 
 
 app.command("assign")(assign_batch)
+app.command("log")(write_log)
+app.command("budget")(set_budgets)
 
 
 @app.command()

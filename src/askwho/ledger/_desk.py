@@ -13,11 +13,13 @@ from askwho.ledger._database import Database
 
 # How many rows are looked up by one statement: SQLite takes 32,766 values in one.
 _AT_ONCE = 4096
-# The columns of a call in the order of `row_of`, and those that change after it was held for.
+# The columns of a call in the order of `row_of`.
 _CALL = "id, decision, expert, idempotency, worst, expires, status, charged, answer, info, why, at, ended"
+# Those of them that change after it was held for.
 _CHANGING = ("status", "charged", "answer", "info", "why", "ended")
-# The columns of a decision, and those that are filled in later.
+# The columns of a decision.
 _DECISION = "id, at, query, decision, verdict, probability, paid, truth"
+# Those of them that are filled in later.
 _LATER = ("verdict", "probability", "paid", "truth")
 EXPIRED = "the hold expired: nobody told what came of the call"
 """Why a call is unknown that nobody settled, freed or gave up in time."""
@@ -105,8 +107,6 @@ class Desk:
     def book(self, booking: Booking, status: Status, charged: int, *, why: str = "") -> None:
         """Move a call to another state, and its money with it, in every budget that it is booked on."""
         spends = [self.spend(*pledge) for pledge in booking.pledged]
-        if any(spend.spent + charged > LARGEST for spend in spends):
-            raise InvalidInputError(f"`charged` must leave the sum within {LARGEST:,}, got {charged:,} more.")
         for sign in (-1, 1):
             if sign == 1:
                 booking.status, booking.charged, booking.why, booking.ended = status, charged, why, self.now
@@ -115,6 +115,11 @@ class Desk:
                 spend.held += sign * booking.held
                 spend.over += sign * booking.over
         self.touch(booking)
+
+    def check_sums(self, booking: Booking, charged: int) -> None:
+        """Raise where a charge would make a sum that no database holds, what is held beside it included."""
+        if any(self.spend(*pledge).spent + charged > LARGEST for pledge in booking.pledged):
+            raise InvalidInputError(f"`charged` must leave the sum within {LARGEST:,}, got {charged:,} more.")
 
     def hold(self, booking: Booking) -> None:
         """Lay down a new call, and hold its worst case on its budgets."""

@@ -67,7 +67,8 @@ def columns_of(database: Database, *, propensity: bool) -> dict[str, list[Any]]:
 def _calls_of(database: Database) -> dict[str, _Row]:
     """What the calls of each decision brought. An attempt that failed and one that did not add up to one fee."""
     found: dict[str, _Row] = {}
-    sql = "SELECT decision, expert, status, charged, answer, info FROM askwho_calls WHERE status <> 'held' ORDER BY at"
+    sql = "SELECT decision, expert, status, charged, answer, info FROM askwho_calls WHERE status <> 'held' "
+    sql += "ORDER BY at, id"
     for decision, expert, status, charged, answer, info in database.rows(sql):
         row = found.setdefault(decision, _Row())
         if status != "freed":
@@ -89,6 +90,7 @@ def _known(queries: Sequence[Mapping[str, Any]], ids: Sequence[str]) -> dict[str
 
 def _chance(decision: Mapping[str, Any], row: _Row) -> float | None:
     """The probability that those were asked who answered: told where these are just those who were to be asked."""
-    chance = decision.get("propensity")
-    as_decided = set(decision.get("ask") or ()) == set(row.answers)
-    return float(chance) if chance is not None and as_decided and row.answers else None
+    chance, asked = decision.get("propensity"), decision.get("ask")
+    if chance is None or asked is None or set(asked) != set(row.answers):
+        return None
+    return float(chance)

@@ -159,6 +159,7 @@ class Settle:
         """Book it; return what was charged above the hold. What other books said of the charge stands."""
         booking = _call(desk, self.id)
         booking.must_not_be("settled", "freed", to="settled")
+        desk.check_sums(booking, self.charged)
         if booking.status == "reconciled":
             booking.why = self.why
             desk.touch(booking)
@@ -205,6 +206,7 @@ class Reconcile:
     def apply(self, desk: Desk) -> int:
         """Book it; return what was charged above the hold."""
         booking = _call(desk, self.id)
+        desk.check_sums(booking, self.charged)
         desk.book(booking, "reconciled", self.charged, why=booking.why)
         return booking.over
 

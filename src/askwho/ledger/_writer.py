@@ -61,24 +61,23 @@ class Writer:
         It is carried out even if who waits is cancelled: what was told to the ledger is booked. A hold of which the
         asker never learned is given back, for then nobody has asked.
         """
-        task = Task(request, asyncio.get_running_loop().create_future())
-        self.submit(task)
-        assert task.future is not None  # noqa: S101 - it is three lines above
         try:
-            return await task.future
+            return await self.send(request)
         except BaseException:
             if isinstance(request, Hold):
                 self._give_back(request)
             raise
 
-    def submit(self, task: Task) -> None:
-        """Put a request in the queue."""
+    def send(self, request: Request) -> asyncio.Future[Any]:
+        """Put a request in the queue, and return what will come of it."""
         if os.getpid() != self._process:
             raise LedgerError("The ledger must be opened by the process that uses it: open it after the fork.")
         with self._door:
             if not self._open:
                 raise LedgerError("The ledger must be open, got one that was closed.")
-            self._waiting.put(task)
+            future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            self._waiting.put(Task(request, future))
+        return future
 
     def _give_back(self, hold: Hold) -> None:
         """Free behind a hold what it held; if the ledger is closed by now it expires, and is spent."""
