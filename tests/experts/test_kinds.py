@@ -122,7 +122,8 @@ class TestOpenAI:
         assert reply.charged is None
 
     @pytest.mark.parametrize(
-        "usage", [None, {}, {"prompt_tokens": -1, "completion_tokens": 1}, {"prompt_tokens": 1.5}, {"prompt_tokens": "1"}]
+        "usage",
+        [None, {}, {"prompt_tokens": -1, "completion_tokens": 1}, {"prompt_tokens": 1.5}, {"prompt_tokens": "1"}],
     )
     def test_a_usage_that_cannot_be_is_none(self, usage):
         reply = model().reply(completion(usage=usage))
@@ -182,7 +183,7 @@ class TestPython:
     def test_sync_runs_in_a_thread_and_async_does_not(self):
         here = threading.get_ident()
 
-        async def later(known):
+        async def later(_):
             await asyncio.sleep(0)
             return threading.get_ident()
 
@@ -241,7 +242,9 @@ class TestOnnx:
         assert (reply.answer, reply.charged) == ("dog", 3)
         assert reply.info == pytest.approx(1 / (1 + np.exp(-2)), abs=1e-5)
 
-    @pytest.mark.parametrize("known", [{"a": 1.0}, {"a": 1.0, "b": "x"}, {"a": 1.0, "b": np.nan}, {"a": 1.0, "b": None}])
+    @pytest.mark.parametrize(
+        "known", [{"a": 1.0}, {"a": 1.0, "b": "x"}, {"a": 1.0, "b": np.nan}, {"a": 1.0, "b": None}]
+    )
     def test_what_is_no_number_is_not_asked(self, path, known):
         with pytest.raises(ExpertError) as error:
             asked(Onnx("n", path, ["a", "b"], ["cat", "dog"]), **known)
@@ -258,16 +261,17 @@ class TestOnnx:
             Onnx("n", path, ["a", "b"], output="q")
 
 
-class TestRecorded:
-    TABLE = {
-        "id": np.array([1, 2, 3]),
-        "said": np.array(["cat", None, "owl"], dtype=object),
-        "fee": np.array([0.1, 0.2, np.nan]),
-        "sure": np.array([0.9, np.nan, 0.5]),
-    }
+TABLE = {
+    "id": np.array([1, 2, 3]),
+    "said": np.array(["cat", None, "owl"], dtype=object),
+    "fee": np.array([0.1, 0.2, np.nan]),
+    "sure": np.array([0.9, np.nan, 0.5]),
+}
 
+
+class TestRecorded:
     def test_it_says_what_it_said(self):
-        expert = Recorded.of("r", self.TABLE, answer="said", fee="fee", info="sure")
+        expert = Recorded.of("r", TABLE, answer="said", fee="fee", info="sure")
         assert asked(expert, "1") == Reply("cat", 0.9, nanos("0.1"))
         assert asked(expert, "2") == Reply(None, None, nanos("0.2"), "nothing usable is recorded")
         assert asked(expert, "3") == Reply("owl", 0.5, 0)
@@ -293,7 +297,7 @@ class TestRecorded:
 
     def test_a_table_without_its_columns_is_refused(self):
         with pytest.raises(InvalidInputError, match=r"must have the columns \['nobody'\]"):
-            Recorded.of("r", self.TABLE, answer="nobody")
+            Recorded.of("r", TABLE, answer="nobody")
         with pytest.raises(InvalidInputError, match="must name each row once"):
             Recorded.of("r", {"id": ["a", "a"], "y": ["b", "c"]}, answer="y")
 
@@ -319,7 +323,7 @@ def test_one_method_a_name_and_a_price_make_an_expert():
         name = "own"
         worst = 5
 
-        async def ask(self, question):
+        async def ask(self, _):
             return Reply("cat")
 
         async def close(self):

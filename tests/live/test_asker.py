@@ -301,7 +301,7 @@ def test_who_is_cancelled_in_a_queue_was_not_charged(policy):
 
 
 def test_a_queue_that_is_too_long_is_left(policy):
-    first, second = ranking(policy)[:2]
+    first = ranking(policy)[0]
     experts = fakes(policy, **{first: {"seconds": 0.3, "limits": Limits(concurrency=1)}})
 
     async def main():
@@ -319,7 +319,7 @@ def test_a_rate_is_kept(policy):
     first = ranking(policy)[0]
     starts = []
 
-    def say(question):
+    def say(_):
         starts.append(asyncio.get_running_loop().time())
         return "cat"
 
@@ -341,7 +341,7 @@ def test_somebody_who_does_not_let_himself_be_cancelled_holds_nobody_up(policy):
     first = ranking(policy)[0]
     free = threading.Event()
 
-    def slow(known):
+    def slow(_):
         free.wait(20)
         return "cat"
 
@@ -360,7 +360,7 @@ def test_an_expert_that_raises_anything_is_one_that_failed(policy):
     for wrong in (ValueError("x"), KeyError("y"), TimeoutError(), "not a reply"):
         fake = fakes(policy)[first]
 
-        async def ask(question, wrong=wrong):
+        async def ask(_, wrong=wrong):
             if isinstance(wrong, Exception):
                 raise wrong
             return wrong

@@ -13,8 +13,7 @@ from askwho.data import read_log, read_table
 from askwho.experts import Limits, Recorded
 from askwho.fitting import fit
 from askwho.ledger import open_ledger
-from askwho.live import Asker, ask_all
-from askwho.live._door import run_anywhere
+from askwho.live import Asker, ask_all, run_anywhere
 from askwho.replay import Replay
 from tests import policies
 

@@ -109,7 +109,9 @@ class House:
     def expert(self, name: str, **limits: object) -> OpenAI:
         """Whoever asks this house."""
         usual = {"timeout": 0.4, "retries": 2, "idempotent": self.honours} | limits
-        endpoint = Endpoint(name, self.url, Limits(**usual), {"Authorization": Secret(f"Bearer key-of-{name}")})
+        endpoint = Endpoint(
+            name, self.url, Limits(**usual), {"Authorization": Secret(f"key-of-{name}", before="Bearer ")}
+        )
         chat = Chat("town", "Query {id}: cat, dog or owl?", max_tokens=MAX_TOKENS, max_input=2000)
         return OpenAI(name, endpoint, chat, Parse(choices=("cat", "dog", "owl")), PRICES)
 

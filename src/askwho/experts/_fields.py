@@ -128,8 +128,7 @@ class Fields:
                 raise self.wrong(f'`headers` must be texts or {{ env = "NAME" }}, got {_shown(value)}.', "headers")
         variable = self.take("key_env", str)
         if variable is not None:
-            key = self._secret(variable, "key_env")
-            found["Authorization"] = Secret(f"Bearer {key.reveal()}")
+            found["Authorization"] = Secret(self._secret(variable, "key_env").reveal(), before="Bearer ")
         return found
 
     def _secret(self, variable: str, key: str) -> Secret:

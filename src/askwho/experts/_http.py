@@ -9,7 +9,6 @@ from askwho.exceptions import InvalidInputError
 from askwho.experts._expert import Question, Reply
 from askwho.experts._network import Endpoint
 from askwho.experts._parsing import Parse, number_or_none
-from askwho.experts._secrets import masked
 from askwho.experts._templates import at_path, fill
 
 # What an answer is read as that is a text or a number already.
@@ -58,7 +57,7 @@ class Http:
         if guessed:
             why = "; ".join(part for part in (why, "it did not tell its fee: the worst case is booked") if part)
         info = None if self.info is None or answer is None else number_or_none(at_path(body, self.info))
-        return Reply(answer, info, charged, masked(why, self.endpoint.secrets), guessed=guessed)
+        return Reply(answer, info, charged, why, guessed=guessed)
 
     async def close(self) -> None:
         """Close the connections."""

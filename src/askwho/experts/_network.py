@@ -104,7 +104,8 @@ class Endpoint:
 
     def _read(self, data: bytes) -> Any:  # noqa: ANN401 - JSON
         try:
-            return json.loads(data)
+            # Here, before anything is quoted, parsed or kept: an answer may hold the key as well as a message.
+            return masked(json.loads(data), self.secrets)
         except (RecursionError, ValueError):
             # Cut off, or no JSON at all: work was done, and may be charged.
             raise ExpertError(
@@ -112,7 +113,7 @@ class Endpoint:
             ) from None
 
     def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> ExpertError:
-        text = " ".join(body.decode("utf-8", "replace").split())[:_QUOTED]
+        text = masked(" ".join(body.decode("utf-8", "replace").split()), self.secrets)[:_QUOTED]
         charged: Charged = "no" if status in self.free else "unknown"
         after = retry_after(headers.get("Retry-After"), headers.get("Date"))
         return self._error(f"it answered with status {status}: {text}", charged, retry=status in AGAIN, after=after)
@@ -190,4 +191,4 @@ async def _whole(stream: Any) -> bytes:  # noqa: ANN401 - aiohttp's
 
 async def _beginning(stream: Any) -> bytes:  # noqa: ANN401 - aiohttp's
     """The first bytes of a message: an error's page may be long, and is not worth waiting for."""
-    return await stream.read(1024)
+    return await stream.read(1 << 16)

@@ -9,7 +9,6 @@ from askwho.experts._expert import ExpertError, Question, Reply
 from askwho.experts._network import Endpoint
 from askwho.experts._parsing import Parse
 from askwho.experts._prices import Prices, Usage
-from askwho.experts._secrets import masked
 from askwho.experts._templates import at_path, fill, plain
 
 # Tokens that wrap a message, and the whole conversation, in every chat template: rather too many than too few.
@@ -113,7 +112,7 @@ class OpenAI:
             answer,
             info,
             charged,
-            masked("; ".join(reason for reason in (why, guess) if reason), self.endpoint.secrets),
+            "; ".join(reason for reason in (why, guess) if reason),
             guessed=charged is None,
         )
 

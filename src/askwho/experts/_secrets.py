@@ -1,7 +1,8 @@
 """Secrets: they come from the environment, are sent, and appear nowhere else."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from askwho.exceptions import InvalidInputError
 
@@ -14,20 +15,29 @@ _SHORTEST = 4
 class Secret:
     """A text that `repr`, `str` and messages do not show; `reveal` is called where it is sent.
 
+    Args:
+        text: what must appear nowhere.
+        before: what is sent in front of it, such as "Bearer ".
+
     >>> Secret("sk-123")
     Secret('***')
     >>> f"{Secret('sk-123')}"
     '***'
     """
 
-    __slots__ = ("_text",)
+    __slots__ = ("_before", "_text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, before: str = "") -> None:
         self._text = text
+        self._before = before
 
     def reveal(self) -> str:
-        """Return the text itself."""
-        return self._text
+        """Return the text as it is sent."""
+        return self._before + self._text
+
+    def hide(self, text: str) -> str:
+        """Return a text in which it is blotted out."""
+        return text.replace(self._text, _MASK)
 
     def __repr__(self) -> str:
         return f"Secret({_MASK!r})"
@@ -36,10 +46,10 @@ class Secret:
         return _MASK
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and other._text == self._text
+        return isinstance(other, Secret) and other.reveal() == self.reveal()
 
     def __hash__(self) -> int:
-        return hash((Secret, self._text))
+        return hash((Secret, self.reveal()))
 
     def __reduce__(self) -> tuple[type["Secret"], tuple[str]]:
         # Whoever copies an expert to another process writes what it holds: a secret is not to be written.
@@ -60,8 +70,12 @@ def from_environment(variable: str, environment: Mapping[str, str] | None = None
     return Secret(found)
 
 
-def masked(text: str, secrets: Iterable[Secret]) -> str:
-    """Return a text with every secret blotted out: a stranger's message may repeat the key that it was sent."""
-    for secret in secrets:
-        text = text.replace(secret.reveal(), _MASK)
-    return text
+def masked(value: Any, secrets: Sequence[Secret]) -> Any:  # noqa: ANN401 - a text, or JSON
+    """Return a text, or JSON, with every secret blotted out: a stranger may repeat the key that he was sent."""
+    if isinstance(value, str):
+        for secret in secrets:
+            value = secret.hide(value)
+        return value
+    if isinstance(value, dict):
+        return {masked(key, secrets): masked(each, secrets) for key, each in value.items()}
+    return [masked(each, secrets) for each in value] if isinstance(value, list) else value

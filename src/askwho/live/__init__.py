@@ -4,9 +4,10 @@ from askwho.live._answered import Answered, Asked, Came
 from askwho.live._asker import DEADLINE, Asker, Mode
 from askwho.live._books import Books, NoBooks
 from askwho.live._breaker import COOLDOWN, FAILURES, Breaker, State
-from askwho.live._door import ask_all
+from askwho.live._door import AT_A_TIME, ask_all, run_anywhere
 
 __all__ = [
+    "AT_A_TIME",
     "COOLDOWN",
     "DEADLINE",
     "FAILURES",
@@ -20,4 +21,5 @@ __all__ = [
     "NoBooks",
     "State",
     "ask_all",
+    "run_anywhere",
 ]
