@@ -43,11 +43,11 @@ class Clerk:
         self.tries = {}
 
     def charge(self, key, amount=None):
-        # One key is charged once by who honours it; without that it must not come twice after it was charged.
-        if key in self.books:
-            assert self.limits.idempotent, "a call that may have been charged was sent again"
-        self.books.setdefault(key, self.worst if amount is None else amount)
-        return self.books[key]
+        # One key is charged once by who honours it, and as often as it comes by anybody else.
+        cost = self.worst if amount is None else amount
+        if key not in self.books or not self.limits.idempotent:
+            self.books[key] = self.books.get(key, 0) + cost
+        return cost
 
     async def ask(self, question):
         key, first = question.key, question.key not in self.tries
@@ -177,4 +177,5 @@ class Town(RuleBasedStateMachine):
 
 
 TestTown = Town.TestCase
-TestTown.settings = settings(max_examples=25, stateful_step_count=20)
+# Each example takes about a second: a tenth of what is usual.
+TestTown.settings = settings(max_examples=max(settings().max_examples // 10, 3), stateful_step_count=20)
