@@ -18,10 +18,8 @@ VERSIONS = sorted(Path(__file__).parent.glob("version_*.sql"))
 def restore(url, path):
     database = _place_of(url).connect()
     assert not database.prepare()
-    for statement in path.read_text(encoding="utf-8").split(";\n"):
-        if statement.strip():
-            database.write(statement, [()])
-    database.commit()
+    text = path.read_text(encoding="utf-8").replace("{clustered}", database.clustered)
+    database.commit([(statement, [()]) for statement in text.split(";\n") if statement.strip()])
     database.close()
 
 
@@ -62,7 +60,7 @@ def test_a_step_that_fails_leaves_what_was_there(url, monkeypatch):
     step = ("ALTER TABLE askwho_budgets ADD COLUMN note TEXT", "UPDATE nowhere SET note = 'old'")
     with monkeypatch.context() as patch:
         patch.setattr(_schema, "MIGRATIONS", (*_schema.MIGRATIONS, step))
-        with pytest.raises(Exception, match="nowhere"):
+        with pytest.raises(LedgerError, match=r"must be made, got a database that says: .*nowhere"):
             open_ledger(url)
     assert run(url, lambda ledger: ledger.balance("all")) == Balance(100, 0, 0)
     assert raw(url, "SELECT version FROM askwho_ledger") == [(1,)]
@@ -71,8 +69,7 @@ def test_a_step_that_fails_leaves_what_was_there(url, monkeypatch):
 def newer(url):
     database = _place_of(url).connect()
     database.prepare()
-    database.write("UPDATE askwho_ledger SET version = 99", [()])
-    database.commit()
+    database.commit([("UPDATE askwho_ledger SET version = 99", [()])])
     database.close()
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from askwho.exceptions import InvalidInputError, missing_dependency
-from askwho.ledger._database import Database, LedgerError
+from askwho.ledger._database import Database, LedgerError, Query, Rows, UndoneError, Write
 
 if TYPE_CHECKING:
     import psycopg
@@ -39,17 +39,17 @@ class Postgres:
         if only_read:
             self._connection.execute("SET default_transaction_read_only = on")
 
-    def begin(self, *, durable: bool) -> int:
-        """Begin a transaction, once no other process is within one; return the version of the tables."""
-        cursor = self._connection.execute(
-            "BEGIN ISOLATION LEVEL READ COMMITTED;"
-            + ("SET LOCAL synchronous_commit = on;" if durable else "SET LOCAL synchronous_commit = off;")
-            + "SELECT version FROM askwho_ledger FOR UPDATE"
-        )
-        while cursor.nextset():
-            pass
-        ((version,),) = cursor.fetchall()
-        return int(version)
+    clustered = ""
+
+    def begin(self, queries: Sequence[Query], *, durable: bool) -> tuple[int, list[Rows]]:
+        """Begin a transaction, once no other process is within one; all in one message and its answer."""
+        with self._connection.pipeline():
+            self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+            self._connection.execute(f"SET LOCAL synchronous_commit = {'on' if durable else 'off'}".encode())
+            locked = self._connection.execute("SELECT version FROM askwho_ledger FOR UPDATE")
+            found = [self._connection.execute(_spelt(sql), values or None) for sql, values in queries]
+        ((version,),) = locked.fetchall()
+        return int(version), [cursor.fetchall() for cursor in found]
 
     def prepare(self) -> bool:
         """Begin a transaction where there may be no tables; return whether there are."""
@@ -62,18 +62,22 @@ class Postgres:
         ((found,),) = self.rows("SELECT to_regclass('askwho_ledger') IS NOT NULL")
         return bool(found)
 
-    def commit(self) -> None:
-        """End the transaction: all of it stands."""
-        self._connection.execute("COMMIT")
+    def commit(self, writes: Sequence[Write] = ()) -> None:
+        """Write, and end the transaction, in one message."""
+        try:
+            with self._connection.pipeline(), self._connection.cursor() as cursor:
+                for sql, rows in writes:
+                    cursor.executemany(_spelt(sql), rows)
+                cursor.execute("COMMIT")
+        except Exception as error:
+            # What the server refuses it undoes; if it is gone, nobody knows how far it came.
+            if self._connection.broken or self._connection.closed:
+                raise
+            raise UndoneError(str(error)) from error
 
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> Rows:
         """Return what a query finds."""
         return self._connection.execute(_spelt(sql), values or None).fetchall()
-
-    def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Carry out one statement for each of some rows of values, all in one message."""
-        with self._connection.cursor() as cursor:
-            cursor.executemany(_spelt(sql), rows) if rows and rows[0] else cursor.execute(_spelt(sql))
 
     def close(self) -> None:
         """Leave; what was not committed is undone."""

@@ -132,10 +132,10 @@ class GiveBack:
         return Needs(calls=tuple(call.id for call in self.hold.calls))
 
     def apply(self, desk: Desk) -> None:
-        """Free those that are in flight, and are the very same."""
+        """Free those that are there and are the very same; one may have expired on the way, and is unknown."""
         for call in self.hold.granted:
             booking = desk.calls.get(call.id)
-            if booking is not None and booking.status == "held" and booking.call == call:
+            if booking is not None and booking.status in ("held", "unknown") and booking.call == call:
                 desk.book(booking, "freed", 0, why=GIVEN_BACK)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from askwho.exceptions import InvalidInputError
-from askwho.ledger._database import Database, LedgerError
+from askwho.ledger._database import Database, LedgerError, Query, Rows, UndoneError, Write
 
 # Seconds that another process may keep the file before a transaction is given up: its longest one, and then plenty.
 _PATIENCE = 30.0
@@ -50,14 +50,16 @@ class Sqlite:
             raise LedgerError(f"The ledger must be a SQLite file, got {str(path)!r}: {error}.") from None
         self._syncer = _Syncer(path) if create and not only_read else None
 
-    def begin(self, *, durable: bool) -> int:
-        """Begin a transaction, once no other process writes; return the version of the tables."""
+    clustered = "WITHOUT ROWID"
+
+    def begin(self, queries: Sequence[Query], *, durable: bool) -> tuple[int, list[Rows]]:
+        """Begin a transaction, once no other process writes; return the version, and what each query finds."""
         if durable != self._durable:
             self._connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._durable = durable
         _patiently(lambda: self._connection.execute("BEGIN IMMEDIATE"))
-        ((version,),) = self._connection.execute("SELECT version FROM askwho_ledger").fetchall()
-        return int(version)
+        ((version,),) = self.rows("SELECT version FROM askwho_ledger")
+        return int(version), [self.rows(sql, values) for sql, values in queries]
 
     def prepare(self) -> bool:
         """Begin a transaction in a file that may be new; return whether there are tables."""
@@ -68,19 +70,20 @@ class Sqlite:
         """Return whether there are tables."""
         return bool(self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'askwho_ledger'"))
 
-    def commit(self) -> None:
-        """End the transaction: all of it stands."""
+    def commit(self, writes: Sequence[Write] = ()) -> None:
+        """Write, and end the transaction."""
+        try:
+            for sql, rows in writes:
+                self._connection.executemany(sql, rows)
+        except Exception as error:
+            raise UndoneError(str(error)) from error
         self._connection.execute("COMMIT")
         if self._syncer is not None:
             self._syncer.behind.set()
 
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> Rows:
         """Return what a query finds."""
         return self._connection.execute(sql, values).fetchall()
-
-    def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Carry out one statement for each of some rows of values."""
-        self._connection.executemany(sql, rows) if rows and rows[0] else self._connection.execute(sql)
 
     def close(self) -> None:
         """Leave; what was not committed is undone."""
