@@ -1,5 +1,6 @@
 """PostgreSQL: the same tables on a server. What differs from SQLite is in this file."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,9 @@ class Postgres:
         try:
             self._connection: psycopg.Connection[Any] = driver.connect(url, autocommit=True, **patience)
         except driver.Error as error:
-            raise LedgerError(f"The ledger must be reached, got no connection to {masked(url)}: {error}.") from None
+            raise LedgerError(
+                f"The ledger must be reached, got no connection to {masked(url)}: {_said(error)}."
+            ) from None
         self._connection.prepared_max = _PLANS
         if only_read:
             self._connection.execute("SET default_transaction_read_only = on")
@@ -124,7 +127,16 @@ def masked(url: str) -> str:
     """
     parts = urlsplit(url)
     user, sign, host = parts.netloc.rpartition("@")
-    return f"{parts.scheme}://{user.partition(':')[0] + ':***@' if sign else ''}{host}{parts.path}"
+    # A password whose sign was forgotten stands where the port does.
+    host, colon, port = host.partition(":")
+    shown = f"{host}{colon}{port if port.isdecimal() else '***' if port else ''}"
+    return f"{parts.scheme}://{user.partition(':')[0] + ':***@' if sign else ''}{shown}{parts.path}"
+
+
+def _said(error: Exception) -> str:
+    """What a server or its driver said last, without what it quotes: of a garbled address that may be the password."""
+    first = (str(error).strip().splitlines() or [""])[0]
+    return re.sub(r'"[^"]*"', '"…"', first.rpartition(": ")[2])
 
 
 def _spelt(sql: str) -> bytes:

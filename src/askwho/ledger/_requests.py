@@ -231,7 +231,7 @@ class SetBudget:
 
 
 @dataclass(frozen=True)
-class Ask:
+class Look:
     """Tell how a budget stands."""
 
     durable: ClassVar[bool] = False

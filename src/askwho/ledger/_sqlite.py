@@ -1,5 +1,6 @@
 """SQLite: a file, written by one at a time, read by all meanwhile."""
 
+import contextlib
 import shutil
 import sqlite3
 import tempfile
@@ -33,22 +34,25 @@ class Sqlite:
     second. A durable commit (FULL) waits for the disk, two to four milliseconds on many.
     """
 
-    def __init__(self, path: Path, *, create: bool, only_read: bool = False) -> None:
+    def __init__(self, path: Path, *, only_read: bool = False) -> None:
         self._durable = False
         try:
-            address = f"{path.resolve().as_uri()}?mode={'rwc' if create else 'rw'}"
+            address = f"{path.resolve().as_uri()}?mode={'rw' if only_read else 'rwc'}"
             # Whoever uses it holds no transaction open across threads: it is handed over from opener to writer once.
             self._connection = sqlite3.connect(
                 address, uri=True, timeout=0.0, isolation_level=None, check_same_thread=False
             )
-            _patiently(lambda: self._connection.execute("PRAGMA journal_mode = WAL"))
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.execute(f"PRAGMA wal_autocheckpoint = {_MOST_PAGES}")
             if only_read:
+                # What is no database is told by the first look into it.
+                self._connection.execute("PRAGMA schema_version")
                 self._connection.execute("PRAGMA query_only = ON")
+            else:
+                _patiently(lambda: self._connection.execute("PRAGMA journal_mode = WAL"))
+                self._connection.execute("PRAGMA synchronous = NORMAL")
+                self._connection.execute(f"PRAGMA wal_autocheckpoint = {_MOST_PAGES}")
         except sqlite3.Error as error:
             raise LedgerError(f"The ledger must be a SQLite file, got {str(path)!r}: {error}.") from None
-        self._syncer = _Syncer(path) if create and not only_read else None
+        self._syncer = None if only_read else _Syncer(path)
 
     clustered = "WITHOUT ROWID"
 
@@ -106,14 +110,12 @@ class _Syncer(threading.Thread):
         while not self._ending.wait(_SYNC_EVERY):
             if self.behind.is_set():
                 self.behind.clear()
-                # A connection for each time: one that is kept would hold the file open when its owner has left it.
-                connection = sqlite3.connect(self._path, timeout=0.0, isolation_level=None)
                 try:
-                    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-                except sqlite3.OperationalError:
+                    # A connection for each time: one that is kept would hold the file open when its owner has left it.
+                    with contextlib.closing(sqlite3.connect(self._path, timeout=0.0, isolation_level=None)) as file:
+                        file.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                except sqlite3.Error:
                     self.behind.set()  # somebody else was at it: the next time, then
-                finally:
-                    connection.close()
 
     def stop(self) -> None:
         """End the thread; whoever closes the file last puts everything on the disk."""
@@ -143,13 +145,13 @@ class SqlitePlace:
         """Return a new connection that may write; create the file if it is not there."""
         if not self.path.resolve().parent.is_dir():
             raise InvalidInputError(f"`ledger` must lie in a folder that is there, got {str(self.path)!r}.")
-        return Sqlite(self.path, create=True)
+        return Sqlite(self.path)
 
     def reader(self) -> Database:
         """Return a new connection that only reads, and creates nothing."""
         if not self.path.is_file():
             raise InvalidInputError(f"`ledger` must be a ledger that is there, got {str(self.path)!r}: is it another?")
-        database = Sqlite(self.path, create=False, only_read=True)
+        database = Sqlite(self.path, only_read=True)
         if not database.exists():
             database.close()
             raise InvalidInputError(f"`ledger` must be a ledger, got {str(self.path)!r}, which holds other tables.")

@@ -111,6 +111,7 @@ class Writer:
 
     def _transact(self, tasks: Sequence[Task]) -> None:
         """Carry out some requests in one transaction. One that the database refuses fails alone."""
+        fresh, ending = self._database is None, False
         try:
             if self._database is None:
                 self._database = self._place.connect()
@@ -119,6 +120,7 @@ class Writer:
             desk = Desk.lay(self._database, needs, self._clock(), durable=durable)
             for task in tasks:
                 _carry_out(task, desk)
+            ending = True
             self._database.commit(desk.writes())
         except UndoneError as error:
             self._leave()
@@ -129,10 +131,14 @@ class Writer:
                 tasks[0].error = _failure(error)
         except Exception as error:  # noqa: BLE001 - whatever it is, who waits must learn of it, and the thread live on
             self._leave()
+            if not (fresh or ending or isinstance(error, LedgerError)):
+                # Nothing was written: a server that was started anew meanwhile takes a connection that is new, too.
+                self._transact(tasks)
+                return
             for task in tasks:
-                task.error = error if isinstance(error, LedgerError) else _failure(error)
+                task.error = _failure(error)
                 # Nobody knows whether it stands: a hold that does was told to nobody.
-                if isinstance(task.request, Hold):
+                if isinstance(task.request, Hold) and ending:
                     self._give_back(task.request)
 
     def _leave(self) -> None:
@@ -158,6 +164,9 @@ def _gave_up(task: Task) -> bool:
 
 
 def _failure(error: Exception) -> LedgerError:
+    """What each who waits is told, in an error of his own."""
+    if isinstance(error, LedgerError):
+        return LedgerError(str(error))
     said = " ".join(str(error).split())
     return LedgerError(f"The ledger must be written, got {type(error).__name__}: {said}.")
 
