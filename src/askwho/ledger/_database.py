@@ -26,6 +26,12 @@ class Database(Protocol):
 
     clustered: str
     """What is said behind a table whose rows are to lie in the order of their key, where that can be said."""
+    among: str
+    """What is said behind a column that must be one of some keys, which are one value: `listed` makes it."""
+
+    def listed(self, keys: Sequence[str]) -> Any:  # noqa: ANN401 - of the database's own
+        """Return keys as the one value of `among`: so a statement is the same for any number of them."""
+        ...
 
     def begin(self, queries: Sequence[Query], *, durable: bool) -> tuple[int, list[Rows]]:
         """Begin a transaction before which all others have ended, and beside which none begins.

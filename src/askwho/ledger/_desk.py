@@ -12,8 +12,6 @@ from askwho.ledger._budgets import Budget, Period, Spend, span_of
 from askwho.ledger._database import Database, Query, Write
 from askwho.ledger._schema import check_version
 
-# How many rows are looked up by one statement: SQLite takes 32,766 values in one.
-_AT_ONCE = 4096
 # The columns of a call in the order of `row_of`.
 _CALL = "id, decision, expert, idempotency, worst, expires, status, charged, answer, info, why, at, ended"
 # The columns of a decision.
@@ -71,20 +69,19 @@ class Desk:
         """
         desk, wanted = cls(now), list(needs)
         names = [name for need in wanted for name in need.budgets]
-        looks = {
-            "expired": [(f"SELECT {_CALL}, pledged FROM askwho_calls WHERE status = 'held' AND expires <= ?", (now,))],
-            "calls": _by_key(
-                f"SELECT {_CALL}, pledged FROM askwho_calls WHERE id", [i for n in wanted for i in n.calls]
+        calls, among = f"SELECT {_CALL}, pledged FROM askwho_calls WHERE", database.among
+        looks: dict[str, Query] = {
+            "expired": (f"{calls} status = 'held' AND expires <= ?", (now,)),
+            "calls": (f"{calls} id {among}", (database.listed([id_ for need in wanted for id_ in need.calls]),)),
+            "decisions": (
+                f"SELECT {_DECISION} FROM askwho_decisions WHERE id {among}",
+                (database.listed([id_ for need in wanted for id_ in need.decisions]),),
             ),
-            "decisions": _by_key(
-                f"SELECT {_DECISION} FROM askwho_decisions WHERE id", [i for n in wanted for i in n.decisions]
-            ),
-            "budgets": _by_key("SELECT name, cap, period FROM askwho_budgets WHERE name", names),
+            "budgets": (f"SELECT name, cap, period FROM askwho_budgets WHERE name {among}", (database.listed(names),)),
         }
-        version, answers = database.begin([query for queries in looks.values() for query in queries], durable=durable)
+        version, answers = database.begin(list(looks.values()), durable=durable)
         check_version(version)
-        rest = iter(answers)
-        found = {kind: [row for _ in queries for row in next(rest)] for kind, queries in looks.items()}
+        found = dict(zip(looks, answers, strict=True))
         for *row, pledged in (*found["calls"], *found["expired"]):
             desk.calls[row[0]] = booking_of(tuple(row), tuple((name, span) for name, span in json.loads(pledged)))
         desk.decisions = {row[0]: list(row) for row in found["decisions"]}
@@ -97,13 +94,13 @@ class Desk:
     def _lay_spends(self, database: Database, names: Sequence[str]) -> None:
         """Lay out the sums of some budgets, now, and of those that the calls are booked on, then."""
         pledged = [pledge for booking in self.calls.values() for pledge in booking.pledged]
-        spans = _padded(
-            sorted({span_of(period, self.now) for period in get_args(Period)} | {span for _, span in pledged})
-        )
-        sql = f"SELECT budget, span, spent, held, excess FROM askwho_spend WHERE span IN ({_signs(spans)}) AND budget"
-        for query, values in _by_key(sql, [*names, *(name for name, _ in pledged)], before=spans):
-            for name, span, *sums in database.rows(query, values):
-                self.spends[name, span] = Spend(*sums)
+        budgets = {*names, *(name for name, _ in pledged)}
+        spans = {*(span_of(period, self.now) for period in get_args(Period)), *(span for _, span in pledged)}
+        if budgets:
+            among, sums = database.among, "SELECT budget, span, spent, held, excess FROM askwho_spend WHERE"
+            values = (database.listed(sorted(budgets)), database.listed(sorted(spans)))
+            for name, span, *rest in database.rows(f"{sums} budget {among} AND span {among}", values):
+                self.spends[name, span] = Spend(*rest)
 
     def spend(self, name: str, span: str) -> Spend:
         """Return what is spent and held on a budget in a span of time."""
@@ -157,22 +154,6 @@ class Desk:
             ("DELETE FROM askwho_budgets WHERE name = ?", gone),
         ]
         return [(sql, rows) for sql, rows in all_of_it if rows]
-
-
-def _by_key(sql: str, keys: Sequence[str], before: Sequence[str] = ()) -> list[Query]:
-    """The queries that find the rows of some keys, of which `sql` ends with the column."""
-    wanted = list(dict.fromkeys(keys))
-    parts = [_padded(wanted[start : start + _AT_ONCE]) for start in range(0, len(wanted), _AT_ONCE)]
-    return [(f"{sql} IN ({_signs(part)})", (*before, *part)) for part in parts]
-
-
-def _padded(keys: Sequence[str]) -> list[str]:
-    """The keys, the last one repeated up to a power of two: so that few statements differ, and their plans are kept."""
-    return [*keys, *[keys[-1]] * ((1 << (len(keys) - 1).bit_length()) - len(keys))]
-
-
-def _signs(keys: Sequence[str]) -> str:
-    return ", ".join("?" * len(keys))
 
 
 def _upsert(table: str, columns: str, key: str, changing: Sequence[str]) -> str:

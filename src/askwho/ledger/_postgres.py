@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 _MAKING = 275946
 # Seconds to wait for a server that does not answer, unless the address says otherwise.
 _PATIENCE = 10
-# Statements whose plans are kept: writing and looking up take a dozen, by powers of two of how many are looked up.
-_PLANS = 200
 
 
 class Postgres:
@@ -38,11 +36,15 @@ class Postgres:
             raise LedgerError(
                 f"The ledger must be reached, got no connection to {masked(url)}: {_said(error)}."
             ) from None
-        self._connection.prepared_max = _PLANS
         if only_read:
             self._connection.execute("SET default_transaction_read_only = on")
 
     clustered = ""
+    among = "= ANY(?)"
+
+    def listed(self, keys: Sequence[str]) -> list[str]:
+        """Return keys as one value."""
+        return list(keys)
 
     def begin(self, queries: Sequence[Query], *, durable: bool) -> tuple[int, list[Rows]]:
         """Begin a transaction, once no other process is within one; all in one message and its answer."""

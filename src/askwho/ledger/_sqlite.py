@@ -1,6 +1,7 @@
 """SQLite: a file, written by one at a time, read by all meanwhile."""
 
 import contextlib
+import json
 import shutil
 import sqlite3
 import tempfile
@@ -55,6 +56,11 @@ class Sqlite:
         self._syncer = None if only_read else _Syncer(path)
 
     clustered = "WITHOUT ROWID"
+    among = "IN (SELECT value FROM json_each(?))"
+
+    def listed(self, keys: Sequence[str]) -> str:
+        """Return keys as one value."""
+        return json.dumps(keys)
 
     def begin(self, queries: Sequence[Query], *, durable: bool) -> tuple[int, list[Rows]]:
         """Begin a transaction, once no other process writes; return the version, and what each query finds."""
