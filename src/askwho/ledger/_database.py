@@ -1,7 +1,7 @@
 """What the books ask of a database: a few verbs that SQLite and PostgreSQL both have."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from askwho.exceptions import AskwhoError
 
@@ -21,6 +21,7 @@ class UndoneError(Exception):
     """A transaction that certainly does not stand: something in it was refused before its end."""
 
 
+@runtime_checkable
 class Database(Protocol):
     """One connection. Statements are written with `?` for each value, in words that both databases know."""
 
@@ -62,6 +63,7 @@ class Database(Protocol):
         ...
 
 
+@runtime_checkable
 class Place(Protocol):
     """Where a ledger is."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from askwho.exceptions import InvalidInputError
 from askwho.ledger._booking import Booking, Call
@@ -13,6 +13,7 @@ GIVEN_BACK = "given back: nobody was told that it was held, so nobody asked"
 """Why a call is freed whose asker was cancelled before he learned that he may ask."""
 
 
+@runtime_checkable
 class Request(Protocol):
     """Something to be done within a transaction."""
 
