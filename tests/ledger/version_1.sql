@@ -14,7 +14,7 @@ CREATE TABLE askwho_calls (
             at DOUBLE PRECISION NOT NULL,
             ended DOUBLE PRECISION,
             pledged TEXT NOT NULL
-        );
+        ) {clustered};
 CREATE TABLE askwho_decisions (
             id TEXT PRIMARY KEY,
             at DOUBLE PRECISION NOT NULL,
@@ -33,7 +33,7 @@ CREATE TABLE askwho_spend (
             held BIGINT NOT NULL,
             excess BIGINT NOT NULL,
             PRIMARY KEY (budget, span)
-        );
+        ) {clustered};
 INSERT INTO askwho_budgets VALUES('all',100,'total');
 INSERT INTO askwho_calls VALUES('c1','d','a','key-c1',20,1800000060.0,'settled',10,'"yes"',0.5,'',1800000000.0,1800000000.0,'[["all", "total"]]');
 INSERT INTO askwho_calls VALUES('c2','d','a','key-c2',60,1800000060.0,'held',0,NULL,NULL,'',1800000000.0,NULL,'[["all", "total"]]');
@@ -41,6 +41,5 @@ INSERT INTO askwho_calls VALUES('c3','d','a','key-c3',10,1800000060.0,'freed',0,
 INSERT INTO askwho_decisions VALUES('d',1800000000.0,'{"x": 0.5}','{"ask": ["a"], "propensity": 0.5}','"yes"',0.9,10,'"no"');
 INSERT INTO askwho_ledger VALUES(1);
 INSERT INTO askwho_spend VALUES('all','total',10,60,0);
-CREATE INDEX askwho_calls_decision ON askwho_calls (decision);
 CREATE INDEX askwho_calls_held ON askwho_calls (expires) WHERE status = 'held';
 CREATE INDEX askwho_calls_unknown ON askwho_calls (at) WHERE status = 'unknown';

@@ -1,5 +1,6 @@
 """The ledger: every query, decision, hold, answer, fee, verdict and outcome, and budgets that are never overspent."""
 
+from askwho._money import amount, nanos
 from askwho.ledger._booking import Booked, Call, Status
 from askwho.ledger._budgets import Balance, Period
 from askwho.ledger._database import LedgerError
@@ -13,6 +14,8 @@ __all__ = [
     "LedgerError",
     "Period",
     "Status",
+    "amount",
+    "nanos",
     "open_ledger",
     "read_ledger",
 ]

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 Period = Literal["hour", "day", "total"]
@@ -17,7 +18,12 @@ def span_of(period: Period, now: float) -> str:
     >>> span_of("hour", 0.0), span_of("day", 86400.0), span_of("total", 0.0)
     ('1970-01-01T00', '1970-01-02', 'total')
     """
-    return time.strftime(_SPANS[period], time.gmtime(now))
+    return _span(period, int(now // 3600))
+
+
+@lru_cache(maxsize=64)
+def _span(period: Period, hour: int) -> str:
+    return time.strftime(_SPANS[period], time.gmtime(3600 * hour))
 
 
 @dataclass(frozen=True)

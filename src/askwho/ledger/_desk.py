@@ -3,24 +3,19 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from askwho._money import LARGEST
 from askwho.exceptions import InvalidInputError
 from askwho.ledger._booking import Booking, Status, booking_of, row_of
-from askwho.ledger._budgets import Budget, Spend
-from askwho.ledger._database import Database
+from askwho.ledger._budgets import Budget, Period, Spend, span_of
+from askwho.ledger._database import Database, Query, Write
+from askwho.ledger._schema import check_version
 
-# How many rows are looked up by one statement: SQLite takes 32,766 values in one.
-_AT_ONCE = 4096
 # The columns of a call in the order of `row_of`.
 _CALL = "id, decision, expert, idempotency, worst, expires, status, charged, answer, info, why, at, ended"
-# Those of them that change after it was held for.
-_CHANGING = ("status", "charged", "answer", "info", "why", "ended")
 # The columns of a decision.
 _DECISION = "id, at, query, decision, verdict, probability, paid, truth"
-# Those of them that are filled in later.
-_LATER = ("verdict", "probability", "paid", "truth")
 EXPIRED = "the hold expired: nobody told what came of the call"
 """Why a call is unknown that nobody settled, freed or gave up in time."""
 
@@ -61,44 +56,51 @@ class Desk:
     changed: dict[tuple[str, Any], None] = field(default_factory=dict[tuple[str, Any], None])
 
     @classmethod
-    def lay(cls, database: Database, needs: Iterable[Needs], now: float, spans: Iterable[str]) -> "Desk":
-        """Return the desk with all that some requests need; holds that have expired become unknown at once.
+    def lay(cls, database: Database, needs: Iterable[Needs], now: float, *, durable: bool) -> "Desk":
+        """Begin a transaction, and return the desk with all that some requests need.
+
+        Holds that have expired become unknown there and then.
 
         Args:
-            database: within a transaction.
+            database: which is not within a transaction.
             needs: of each request.
             now: the moment.
-            spans: of the present time, one for each period: what holds may be booked on.
+            durable: whether what is committed must outlast the loss of power.
         """
         desk, wanted = cls(now), list(needs)
-        expired = database.rows(
-            f"SELECT {_CALL}, pledged FROM askwho_calls WHERE status = 'held' AND expires <= ?", (now,)
-        )
-        known = _by_key(
-            database, f"SELECT {_CALL}, pledged FROM askwho_calls WHERE id", [i for n in wanted for i in n.calls]
-        )
-        for *row, pledged in (*known, *expired):
-            desk.calls[row[0]] = booking_of(tuple(row), tuple((name, span) for name, span in json.loads(pledged)))
-        found = _by_key(
-            database, f"SELECT {_DECISION} FROM askwho_decisions WHERE id", [i for n in wanted for i in n.decisions]
-        )
-        desk.decisions = {row[0]: list(row) for row in found}
         names = [name for need in wanted for name in need.budgets]
-        for name, cap, period in _by_key(database, "SELECT name, cap, period FROM askwho_budgets WHERE name", names):
-            desk.budgets[name] = Budget(cap, period)
-        spent_on = {name for booking in desk.calls.values() for name, _ in booking.pledged} | set(names)
-        all_spans = {span for booking in desk.calls.values() for _, span in booking.pledged} | set(spans)
-        if spent_on:
-            desk._lay_spends(database, sorted(spent_on), sorted(all_spans))
-        for row in expired:
+        calls, among = f"SELECT {_CALL}, pledged FROM askwho_calls WHERE", database.among
+        looks: dict[str, Query] = {
+            "expired": (f"{calls} status = 'held' AND expires <= ?", (now,)),
+            "calls": (f"{calls} id {among}", (database.listed([id_ for need in wanted for id_ in need.calls]),)),
+            "decisions": (
+                f"SELECT {_DECISION} FROM askwho_decisions WHERE id {among}",
+                (database.listed([id_ for need in wanted for id_ in need.decisions]),),
+            ),
+            "budgets": (f"SELECT name, cap, period FROM askwho_budgets WHERE name {among}", (database.listed(names),)),
+        }
+        version, answers = database.begin(list(looks.values()), durable=durable)
+        check_version(version)
+        found = dict(zip(looks, answers, strict=True))
+        for *row, pledged in (*found["calls"], *found["expired"]):
+            desk.calls[row[0]] = booking_of(tuple(row), tuple((name, span) for name, span in json.loads(pledged)))
+        desk.decisions = {row[0]: list(row) for row in found["decisions"]}
+        desk.budgets = {name: Budget(cap, period) for name, cap, period in found["budgets"]}
+        desk._lay_spends(database, names)
+        for row in found["expired"]:
             desk.book(desk.calls[row[0]], "unknown", desk.calls[row[0]].call.worst, why=EXPIRED)
         return desk
 
-    def _lay_spends(self, database: Database, names: Sequence[str], spans: Sequence[str]) -> None:
-        among = _signs(len(spans))
-        sql = f"SELECT budget, span, spent, held, excess FROM askwho_spend WHERE span IN ({among}) AND budget"
-        for name, span, *sums in _by_key(database, sql, names, before=_padded(spans)):
-            self.spends[name, span] = Spend(*sums)
+    def _lay_spends(self, database: Database, names: Sequence[str]) -> None:
+        """Lay out the sums of some budgets, now, and of those that the calls are booked on, then."""
+        pledged = [pledge for booking in self.calls.values() for pledge in booking.pledged]
+        budgets = {*names, *(name for name, _ in pledged)}
+        spans = {*(span_of(period, self.now) for period in get_args(Period)), *(span for _, span in pledged)}
+        if budgets:
+            among, sums = database.among, "SELECT budget, span, spent, held, excess FROM askwho_spend WHERE"
+            values = (database.listed(sorted(budgets)), database.listed(sorted(spans)))
+            for name, span, *rest in database.rows(f"{sums} budget {among} AND span {among}", values):
+                self.spends[name, span] = Spend(*rest)
 
     def spend(self, name: str, span: str) -> Spend:
         """Return what is spent and held on a budget in a span of time."""
@@ -134,51 +136,24 @@ class Desk:
         for pledge in booking.pledged:
             self.changed["spend", pledge] = None
 
-    def put_back(self, database: Database) -> None:
-        """Write all that was changed."""
+    def writes(self) -> list[Write]:
+        """Return all that was changed, to be written."""
         marked: dict[str, list[Any]] = {}
         for table, key in self.changed:
             marked.setdefault(table, []).append(key)
-        if "decision" in marked:
-            rows = [self.decisions[key] for key in marked["decision"]]
-            database.write(_upsert("askwho_decisions", _DECISION, "id", _LATER), rows)
-        if "call" in marked:
-            calls = [self.calls[key] for key in marked["call"]]
-            rows = [(*row_of(each), json.dumps(each.pledged)) for each in calls]
-            database.write(_upsert("askwho_calls", f"{_CALL}, pledged", "id", _CHANGING), rows)
-        if "spend" in marked:
-            spends = [(*key, self.spends[key]) for key in marked["spend"]]
-            rows = [(name, span, each.spent, each.held, each.over) for name, span, each in spends]
-            columns, sums = "budget, span, spent, held, excess", ("spent", "held", "excess")
-            database.write(_upsert("askwho_spend", columns, "budget, span", sums), rows)
-        self._put_back_budgets(database, marked.get("budget", []))
-
-    def _put_back_budgets(self, database: Database, names: Sequence[str]) -> None:
-        kept = [(name, budget.limit, budget.period) for name in names if (budget := self.budgets[name]) is not None]
-        gone = [(name,) for name in names if self.budgets[name] is None]
-        if kept:
-            database.write(_upsert("askwho_budgets", "name, cap, period", "name", ("cap", "period")), kept)
-        if gone:
-            database.write("DELETE FROM askwho_budgets WHERE name = ?", gone)
-
-
-def _by_key(database: Database, sql: str, keys: Sequence[str], before: Sequence[str] = ()) -> list[tuple[Any, ...]]:
-    """What a query finds whose last word is the column of some keys."""
-    found: list[tuple[Any, ...]] = []
-    wanted = list(dict.fromkeys(keys))
-    for start in range(0, len(wanted), _AT_ONCE):
-        some = _padded(wanted[start : start + _AT_ONCE])
-        found += database.rows(f"{sql} IN ({_signs(len(some))})", (*before, *some))
-    return found
-
-
-def _padded(keys: Sequence[str]) -> list[str]:
-    """The keys, the last one repeated up to a power of two: so that few statements differ, and their plans are kept."""
-    return [*keys, *[keys[-1]] * ((1 << (len(keys) - 1).bit_length()) - len(keys))]
-
-
-def _signs(n: int) -> str:
-    return ", ".join(["?"] * (1 << (n - 1).bit_length()))
+        calls = [self.calls[key] for key in marked.get("call", [])]
+        spends = [(*key, self.spends[key]) for key in marked.get("spend", [])]
+        budgets = [(name, self.budgets[name]) for name in marked.get("budget", [])]
+        kept = [(name, budget.limit, budget.period) for name, budget in budgets if budget is not None]
+        gone = [(name,) for name, budget in budgets if budget is None]
+        all_of_it: list[Write] = [
+            (_WRITE_DECISION, [self.decisions[key] for key in marked.get("decision", [])]),
+            (_WRITE_CALL, [(*row_of(each), json.dumps(each.pledged)) for each in calls]),
+            (_WRITE_SPEND, [(name, span, each.spent, each.held, each.over) for name, span, each in spends]),
+            (_WRITE_BUDGET, kept),
+            ("DELETE FROM askwho_budgets WHERE name = ?", gone),
+        ]
+        return [(sql, rows) for sql, rows in all_of_it if rows]
 
 
 def _upsert(table: str, columns: str, key: str, changing: Sequence[str]) -> str:
@@ -186,3 +161,15 @@ def _upsert(table: str, columns: str, key: str, changing: Sequence[str]) -> str:
     taken = ", ".join(f"{name} = excluded.{name}" for name in changing)
     signs = ", ".join("?" * len(columns.split(", ")))
     return f"INSERT INTO {table} ({columns}) VALUES ({signs}) ON CONFLICT ({key}) DO UPDATE SET {taken}"
+
+
+# How each table is written.
+_WRITE_DECISION = _upsert("askwho_decisions", _DECISION, "id", ("verdict", "probability", "paid", "truth"))
+# A call changes after it was held for, but what it was held for does not.
+_WRITE_CALL = _upsert(
+    "askwho_calls", f"{_CALL}, pledged", "id", ("status", "charged", "answer", "info", "why", "ended")
+)
+# Sums are written whole: nobody else has changed them since they were read.
+_WRITE_SPEND = _upsert("askwho_spend", "budget, span, spent, held, excess", "budget, span", ("spent", "held", "excess"))
+# A budget that is set again is another.
+_WRITE_BUDGET = _upsert("askwho_budgets", "name, cap, period", "name", ("cap", "period"))

@@ -180,7 +180,7 @@ class Ledger:
 
     async def balance(self, name: str) -> Balance:
         """Return how a budget stands, in the present hour or day of its period."""
-        found: Balance = await self._writer.do(ask.Ask(name_of(name, "name")))
+        found: Balance = await self._writer.do(ask.Look(name_of(name, "name")))
         return found
 
     def booked(self, *statuses: Status) -> list[Booked]:

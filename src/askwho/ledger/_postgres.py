@@ -1,12 +1,13 @@
 """PostgreSQL: the same tables on a server. What differs from SQLite is in this file."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from askwho.exceptions import InvalidInputError, missing_dependency
-from askwho.ledger._database import Database, LedgerError
+from askwho.ledger._database import Database, LedgerError, Query, Rows, UndoneError, Write
 
 if TYPE_CHECKING:
     import psycopg
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 _MAKING = 275946
 # Seconds to wait for a server that does not answer, unless the address says otherwise.
 _PATIENCE = 10
-# Statements whose plans are kept: writing and looking up take a dozen, by powers of two of how many are looked up.
-_PLANS = 200
 
 
 class Postgres:
@@ -34,22 +33,28 @@ class Postgres:
         try:
             self._connection: psycopg.Connection[Any] = driver.connect(url, autocommit=True, **patience)
         except driver.Error as error:
-            raise LedgerError(f"The ledger must be reached, got no connection to {masked(url)}: {error}.") from None
-        self._connection.prepared_max = _PLANS
+            raise LedgerError(
+                f"The ledger must be reached, got no connection to {masked(url)}: {_said(error)}."
+            ) from None
         if only_read:
             self._connection.execute("SET default_transaction_read_only = on")
 
-    def begin(self, *, durable: bool) -> int:
-        """Begin a transaction, once no other process is within one; return the version of the tables."""
-        cursor = self._connection.execute(
-            "BEGIN ISOLATION LEVEL READ COMMITTED;"
-            + ("SET LOCAL synchronous_commit = on;" if durable else "SET LOCAL synchronous_commit = off;")
-            + "SELECT version FROM askwho_ledger FOR UPDATE"
-        )
-        while cursor.nextset():
-            pass
-        ((version,),) = cursor.fetchall()
-        return int(version)
+    clustered = ""
+    among = "= ANY(?)"
+
+    def listed(self, keys: Sequence[str]) -> list[str]:
+        """Return keys as one value."""
+        return list(keys)
+
+    def begin(self, queries: Sequence[Query], *, durable: bool) -> tuple[int, list[Rows]]:
+        """Begin a transaction, once no other process is within one; all in one message and its answer."""
+        with self._connection.pipeline():
+            self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+            self._connection.execute(f"SET LOCAL synchronous_commit = {'on' if durable else 'off'}".encode())
+            locked = self._connection.execute("SELECT version FROM askwho_ledger FOR UPDATE")
+            found = [self._connection.execute(_spelt(sql), values or None) for sql, values in queries]
+        ((version,),) = locked.fetchall()
+        return int(version), [cursor.fetchall() for cursor in found]
 
     def prepare(self) -> bool:
         """Begin a transaction where there may be no tables; return whether there are."""
@@ -62,18 +67,22 @@ class Postgres:
         ((found,),) = self.rows("SELECT to_regclass('askwho_ledger') IS NOT NULL")
         return bool(found)
 
-    def commit(self) -> None:
-        """End the transaction: all of it stands."""
-        self._connection.execute("COMMIT")
+    def commit(self, writes: Sequence[Write] = ()) -> None:
+        """Write, and end the transaction, in one message."""
+        try:
+            with self._connection.pipeline(), self._connection.cursor() as cursor:
+                for sql, rows in writes:
+                    cursor.executemany(_spelt(sql), rows)
+                cursor.execute("COMMIT")
+        except Exception as error:
+            # What the server refuses it undoes; if it is gone, nobody knows how far it came.
+            if self._connection.broken or self._connection.closed:
+                raise
+            raise UndoneError(str(error)) from error
 
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> Rows:
         """Return what a query finds."""
         return self._connection.execute(_spelt(sql), values or None).fetchall()
-
-    def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Carry out one statement for each of some rows of values, all in one message."""
-        with self._connection.cursor() as cursor:
-            cursor.executemany(_spelt(sql), rows) if rows and rows[0] else cursor.execute(_spelt(sql))
 
     def close(self) -> None:
         """Leave; what was not committed is undone."""
@@ -120,7 +129,16 @@ def masked(url: str) -> str:
     """
     parts = urlsplit(url)
     user, sign, host = parts.netloc.rpartition("@")
-    return f"{parts.scheme}://{user.partition(':')[0] + ':***@' if sign else ''}{host}{parts.path}"
+    # A password whose sign was forgotten stands where the port does.
+    host, colon, port = host.partition(":")
+    shown = f"{host}{colon}{port if port.isdecimal() else '***' if port else ''}"
+    return f"{parts.scheme}://{user.partition(':')[0] + ':***@' if sign else ''}{shown}{parts.path}"
+
+
+def _said(error: Exception) -> str:
+    """What a server or its driver said last, without what it quotes: of a garbled address that may be the password."""
+    first = (str(error).strip().splitlines() or [""])[0]
+    return re.sub(r'"[^"]*"', '"…"', first.rpartition(": ")[2])
 
 
 def _spelt(sql: str) -> bytes:

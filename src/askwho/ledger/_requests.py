@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from askwho.exceptions import InvalidInputError
 from askwho.ledger._booking import Booking, Call
@@ -13,6 +13,7 @@ GIVEN_BACK = "given back: nobody was told that it was held, so nobody asked"
 """Why a call is freed whose asker was cancelled before he learned that he may ask."""
 
 
+@runtime_checkable
 class Request(Protocol):
     """Something to be done within a transaction."""
 
@@ -132,10 +133,10 @@ class GiveBack:
         return Needs(calls=tuple(call.id for call in self.hold.calls))
 
     def apply(self, desk: Desk) -> None:
-        """Free those that are in flight, and are the very same."""
+        """Free those that are there and are the very same; one may have expired on the way, and is unknown."""
         for call in self.hold.granted:
             booking = desk.calls.get(call.id)
-            if booking is not None and booking.status == "held" and booking.call == call:
+            if booking is not None and booking.status in ("held", "unknown") and booking.call == call:
                 desk.book(booking, "freed", 0, why=GIVEN_BACK)
 
 
@@ -231,7 +232,7 @@ class SetBudget:
 
 
 @dataclass(frozen=True)
-class Ask:
+class Look:
     """Tell how a budget stands."""
 
     durable: ClassVar[bool] = False

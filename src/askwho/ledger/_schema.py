@@ -1,8 +1,9 @@
 """The tables, and how those of an earlier version become those of today."""
 
-from askwho.ledger._database import Database, LedgerError
+from askwho.ledger._database import Database, LedgerError, UndoneError, Write
 
-# Each entry takes the tables from the version of its index to the next, in words that both databases know.
+# Each entry takes the tables from the version of its index to the next, in words that both databases know, but for how
+# they say `clustered`.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE TABLE askwho_ledger (version INTEGER NOT NULL)",
@@ -32,8 +33,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             at DOUBLE PRECISION NOT NULL,
             ended DOUBLE PRECISION,
             pledged TEXT NOT NULL
-        )""",
-        "CREATE INDEX askwho_calls_decision ON askwho_calls (decision)",
+        ) {clustered}""",
         # What may have to be looked at again: calls in flight, which are few however long the ledger is.
         "CREATE INDEX askwho_calls_held ON askwho_calls (expires) WHERE status = 'held'",
         "CREATE INDEX askwho_calls_unknown ON askwho_calls (at) WHERE status = 'unknown'",
@@ -45,7 +45,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             held BIGINT NOT NULL,
             excess BIGINT NOT NULL,
             PRIMARY KEY (budget, span)
-        )""",
+        ) {clustered}""",
     ),
 )
 
@@ -59,12 +59,14 @@ def migrate(database: Database) -> None:
     """Make the tables, or bring those of an earlier version up to today's, in one transaction."""
     there = database.prepare()
     version = version_of(database) if there else 0
-    for step in MIGRATIONS[version:]:
-        for statement in step:
-            database.write(statement, [()])
-    if version < known_version():
-        database.write("UPDATE askwho_ledger SET version = ?", [(known_version(),)])
-    database.commit()
+    words = {"clustered": database.clustered}
+    writes: list[Write] = [(text.format(**words), [()]) for step in MIGRATIONS[version:] for text in step]
+    if writes:
+        writes.append(("UPDATE askwho_ledger SET version = ?", [(known_version(),)]))
+    try:
+        database.commit(writes)
+    except UndoneError as error:
+        raise LedgerError(f"The tables of the ledger must be made, got a database that says: {error}.") from None
 
 
 def version_of(database: Database) -> int:

@@ -1,5 +1,7 @@
 """SQLite: a file, written by one at a time, read by all meanwhile."""
 
+import contextlib
+import json
 import shutil
 import sqlite3
 import tempfile
@@ -11,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from askwho.exceptions import InvalidInputError
-from askwho.ledger._database import Database, LedgerError
+from askwho.ledger._database import Database, LedgerError, Query, Rows, UndoneError, Write
 
 # Seconds that another process may keep the file before a transaction is given up: its longest one, and then plenty.
 _PATIENCE = 30.0
@@ -33,31 +35,41 @@ class Sqlite:
     second. A durable commit (FULL) waits for the disk, two to four milliseconds on many.
     """
 
-    def __init__(self, path: Path, *, create: bool, only_read: bool = False) -> None:
+    def __init__(self, path: Path, *, only_read: bool = False) -> None:
         self._durable = False
         try:
-            address = f"{path.resolve().as_uri()}?mode={'rwc' if create else 'rw'}"
+            address = f"{path.resolve().as_uri()}?mode={'rw' if only_read else 'rwc'}"
             # Whoever uses it holds no transaction open across threads: it is handed over from opener to writer once.
             self._connection = sqlite3.connect(
                 address, uri=True, timeout=0.0, isolation_level=None, check_same_thread=False
             )
-            _patiently(lambda: self._connection.execute("PRAGMA journal_mode = WAL"))
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.execute(f"PRAGMA wal_autocheckpoint = {_MOST_PAGES}")
             if only_read:
+                # What is no database is told by the first look into it.
+                self._connection.execute("PRAGMA schema_version")
                 self._connection.execute("PRAGMA query_only = ON")
+            else:
+                _patiently(lambda: self._connection.execute("PRAGMA journal_mode = WAL"))
+                self._connection.execute("PRAGMA synchronous = NORMAL")
+                self._connection.execute(f"PRAGMA wal_autocheckpoint = {_MOST_PAGES}")
         except sqlite3.Error as error:
             raise LedgerError(f"The ledger must be a SQLite file, got {str(path)!r}: {error}.") from None
-        self._syncer = _Syncer(path) if create and not only_read else None
+        self._syncer = None if only_read else _Syncer(path)
 
-    def begin(self, *, durable: bool) -> int:
-        """Begin a transaction, once no other process writes; return the version of the tables."""
+    clustered = "WITHOUT ROWID"
+    among = "IN (SELECT value FROM json_each(?))"
+
+    def listed(self, keys: Sequence[str]) -> str:
+        """Return keys as one value."""
+        return json.dumps(keys)
+
+    def begin(self, queries: Sequence[Query], *, durable: bool) -> tuple[int, list[Rows]]:
+        """Begin a transaction, once no other process writes; return the version, and what each query finds."""
         if durable != self._durable:
             self._connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._durable = durable
         _patiently(lambda: self._connection.execute("BEGIN IMMEDIATE"))
-        ((version,),) = self._connection.execute("SELECT version FROM askwho_ledger").fetchall()
-        return int(version)
+        ((version,),) = self.rows("SELECT version FROM askwho_ledger")
+        return int(version), [self.rows(sql, values) for sql, values in queries]
 
     def prepare(self) -> bool:
         """Begin a transaction in a file that may be new; return whether there are tables."""
@@ -68,19 +80,20 @@ class Sqlite:
         """Return whether there are tables."""
         return bool(self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'askwho_ledger'"))
 
-    def commit(self) -> None:
-        """End the transaction: all of it stands."""
+    def commit(self, writes: Sequence[Write] = ()) -> None:
+        """Write, and end the transaction."""
+        try:
+            for sql, rows in writes:
+                self._connection.executemany(sql, rows)
+        except Exception as error:
+            raise UndoneError(str(error)) from error
         self._connection.execute("COMMIT")
         if self._syncer is not None:
             self._syncer.behind.set()
 
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> Rows:
         """Return what a query finds."""
         return self._connection.execute(sql, values).fetchall()
-
-    def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Carry out one statement for each of some rows of values."""
-        self._connection.executemany(sql, rows) if rows and rows[0] else self._connection.execute(sql)
 
     def close(self) -> None:
         """Leave; what was not committed is undone."""
@@ -103,14 +116,12 @@ class _Syncer(threading.Thread):
         while not self._ending.wait(_SYNC_EVERY):
             if self.behind.is_set():
                 self.behind.clear()
-                # A connection for each time: one that is kept would hold the file open when its owner has left it.
-                connection = sqlite3.connect(self._path, timeout=0.0, isolation_level=None)
                 try:
-                    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-                except sqlite3.OperationalError:
+                    # A connection for each time: one that is kept would hold the file open when its owner has left it.
+                    with contextlib.closing(sqlite3.connect(self._path, timeout=0.0, isolation_level=None)) as file:
+                        file.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                except sqlite3.Error:
                     self.behind.set()  # somebody else was at it: the next time, then
-                finally:
-                    connection.close()
 
     def stop(self) -> None:
         """End the thread; whoever closes the file last puts everything on the disk."""
@@ -140,13 +151,13 @@ class SqlitePlace:
         """Return a new connection that may write; create the file if it is not there."""
         if not self.path.resolve().parent.is_dir():
             raise InvalidInputError(f"`ledger` must lie in a folder that is there, got {str(self.path)!r}.")
-        return Sqlite(self.path, create=True)
+        return Sqlite(self.path)
 
     def reader(self) -> Database:
         """Return a new connection that only reads, and creates nothing."""
         if not self.path.is_file():
             raise InvalidInputError(f"`ledger` must be a ledger that is there, got {str(self.path)!r}: is it another?")
-        database = Sqlite(self.path, create=False, only_read=True)
+        database = Sqlite(self.path, only_read=True)
         if not database.exists():
             database.close()
             raise InvalidInputError(f"`ledger` must be a ledger, got {str(self.path)!r}, which holds other tables.")

@@ -67,6 +67,8 @@ def _without_nan(value: Any) -> Any:  # noqa: ANN401
 
 
 def _encodes(text: str) -> bool:
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -6,14 +6,12 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from askwho.exceptions import InvalidInputError
-from askwho.ledger._budgets import Period, span_of
-from askwho.ledger._database import Database, LedgerError, Place
+from askwho.ledger._database import Database, LedgerError, Place, UndoneError
 from askwho.ledger._desk import Desk
 from askwho.ledger._requests import GiveBack, Hold, Request
-from askwho.ledger._schema import check_version
 
 # Requests of one transaction: more would keep the first of them waiting for no gain.
 _MOST = 1000
@@ -113,40 +111,35 @@ class Writer:
 
     def _transact(self, tasks: Sequence[Task]) -> None:
         """Carry out some requests in one transaction. One that the database refuses fails alone."""
-        begun = written = False
+        fresh, ending = self._database is None, False
         try:
             if self._database is None:
                 self._database = self._place.connect()
             durable = self._durable and any(task.request.durable for task in tasks)
-            version = self._database.begin(durable=durable)
-            begun = True
-            check_version(version)
-            self._carry_out(self._database, tasks)
-            written = True
-            self._database.commit()
-        except Exception as error:  # noqa: BLE001 - whatever it is, who waits must learn of it, and the thread live on
+            needs = [task.request.needs for task in tasks]
+            desk = Desk.lay(self._database, needs, self._clock(), durable=durable)
+            for task in tasks:
+                _carry_out(task, desk)
+            ending = True
+            self._database.commit(desk.writes())
+        except UndoneError as error:
             self._leave()
-            if begun and not written and len(tasks) > 1:
+            if len(tasks) > 1:
                 for task in tasks:
                     self._transact([task])
+            else:
+                tasks[0].error = _failure(error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, who waits must learn of it, and the thread live on
+            self._leave()
+            if not (fresh or ending or isinstance(error, LedgerError)):
+                # Nothing was written: a server that was started anew meanwhile takes a connection that is new, too.
+                self._transact(tasks)
                 return
             for task in tasks:
-                task.error = error if isinstance(error, LedgerError) else _failure(error)
-                # A commit that failed may stand nevertheless.
-                if isinstance(task.request, Hold) and written:
+                task.error = _failure(error)
+                # Nobody knows whether it stands: a hold that does was told to nobody.
+                if isinstance(task.request, Hold) and ending:
                     self._give_back(task.request)
-
-    def _carry_out(self, database: Database, tasks: Sequence[Task]) -> None:
-        now = self._clock()
-        spans = [span_of(period, now) for period in get_args(Period)]
-        desk = Desk.lay(database, [task.request.needs for task in tasks], now, spans)
-        for task in tasks:
-            task.error = task.result = None
-            try:
-                task.result = task.request.apply(desk)
-            except InvalidInputError as error:
-                task.error = error
-        desk.put_back(database)
 
     def _leave(self) -> None:
         """Leave the database; the next transaction connects anew."""
@@ -158,11 +151,22 @@ class Writer:
                 del error
 
 
+def _carry_out(task: Task, desk: Desk) -> None:
+    task.error = task.result = None
+    try:
+        task.result = task.request.apply(desk)
+    except InvalidInputError as error:
+        task.error = error
+
+
 def _gave_up(task: Task) -> bool:
     return isinstance(task.request, Hold) and task.future is not None and task.future.cancelled()
 
 
 def _failure(error: Exception) -> LedgerError:
+    """What each who waits is told, in an error of his own."""
+    if isinstance(error, LedgerError):
+        return LedgerError(str(error))
     said = " ".join(str(error).split())
     return LedgerError(f"The ledger must be written, got {type(error).__name__}: {said}.")
 
