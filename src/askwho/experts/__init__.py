@@ -8,10 +8,11 @@ from askwho.experts._onnx import Onnx
 from askwho.experts._openai import Chat, OpenAI
 from askwho.experts._parsing import Parse, Parsed
 from askwho.experts._prices import LookedUp, Prices, Stated, Usage
-from askwho.experts._python import Python
+from askwho.experts._python import Python, function_of
 from askwho.experts._reading import read_experts
 from askwho.experts._recorded import Recorded
 from askwho.experts._secrets import Secret
+from askwho.experts._templates import at_path
 
 __all__ = [
     "Charged",
@@ -36,6 +37,8 @@ __all__ = [
     "Secret",
     "Stated",
     "Usage",
+    "at_path",
+    "function_of",
     "limits_of",
     "read_experts",
     "worst_of",
