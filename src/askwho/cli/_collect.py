@@ -157,7 +157,7 @@ def _log(
         columns[f"fee_{name}"] = [None if call is None else call.paid for call in calls]
         if judged is not None:
             columns[f"grade_{name}"] = [
-                None if call is None else 0.0 if call.answer is None else judged(call.answer, row[truth], row)
+                None if call is None else 0.0 if call.answer is None else judged(call.answer, row[str(truth)], row)
                 for call, row in zip(calls, rows, strict=True)
             ]
     if design.propensity < 1.0:

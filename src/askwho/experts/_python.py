@@ -78,7 +78,7 @@ class Python:
         try:
             came = _as_many(await self._call([dict(question.known) for question, _ in joined]), len(joined))
         except Exception as error:  # noqa: BLE001 - told to each of those who wait
-            came = [error] * len(joined)
+            came = list[Any]([error]) * len(joined)
         for (_, place), each in zip(joined, came, strict=True):
             if place.done():
                 continue

@@ -1,6 +1,6 @@
 """What the Asker needs of a ledger, and what stands in where there is none."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Protocol
 
 from askwho.ledger import Call
@@ -9,7 +9,7 @@ from askwho.ledger import Call
 class Books(Protocol):
     """A ledger, as far as asking needs one; `askwho.ledger.open_ledger` returns such."""
 
-    async def decided(self, decision_id: str, *, query: Mapping[str, Any], decision: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    def decided(self, decision_id: str, *, query: Mapping[str, Any], decision: Mapping[str, Any]) -> Awaitable[Any]:
         """Write down a decision before anybody is asked."""
         ...
 

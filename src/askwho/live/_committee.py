@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from askwho.core import Answers, Cell, Panel
 from askwho.live._answered import Asked
-from askwho.policy import Decisions, Outcome, Policy
+from askwho.policy import Decisions, Outcome, Policy, Target
 
 
 def sense_of(policy: Policy) -> Any:  # noqa: ANN401 - a function
@@ -37,7 +37,8 @@ def sense_of(policy: Policy) -> Any:  # noqa: ANN401 - a function
 
 def heard(policy: Policy, calls: Mapping[str, Asked]) -> tuple[Answers, Float[np.ndarray, "1 a"] | None]:
     """Return what came of calls about one query, and what came with it, each (1, |A|) without our own."""
-    names = [entity.name for entity, own in zip(policy.panel.entities, policy.panel.own, strict=True) if not own]
+    panel = policy.panel
+    names = [name for name, own in zip(panel.names, panel.own.tolist(), strict=True) if not own]
     states = np.full((1, len(names)), Cell.NOT_ASKED, dtype=np.int8)
     info = np.full((1, len(names)), np.nan)
     said: dict[int, Any] = {}
@@ -66,12 +67,13 @@ def _values(policy: Policy, said: Mapping[int, Any], count: int) -> np.ndarray:
     return values
 
 
-def ranked(policy: Policy, decisions: Decisions, prices: Float[np.ndarray, " 1"]) -> list[int]:
+def ranked(policy: Policy, decisions: Decisions, target: Target) -> list[int]:
     """Return everybody, best first: the decision's own order, then those beyond it by the same costs."""
     order, size = decisions.order[0].tolist(), len(policy.panel)
     if len(order) == size:
         return order
     seen = decisions.seen
+    prices = policy.prices(seen, target)
     rest = seen.judged.ordered(seen.judged.costs(seen.fees, prices[:, None]), size)[0].tolist()
     return [*order, *(j for j in rest if j not in order)]
 
@@ -97,11 +99,12 @@ def verdict(policy: Policy, decisions: Decisions, taken: Sequence[int], calls: M
         propensities=np.array([[chance.get(j, 0.0) for j in order[0].tolist()]]),
         there=None,
     )
+    names = panel.names
     if not any(_spoke(panel, j, calls) for j in taken):
         return replace(made, outcome=_undecided(panel))
     if policy.columns.answers is None and policy.combiner.beliefs is None:
         return replace(made, outcome=_first(panel, taken, calls))
-    answers, info = heard(policy, {panel.names[j]: calls[panel.names[j]] for j in taken if panel.names[j] in calls})
+    answers, info = heard(policy, {names[j]: calls[names[j]] for j in taken if names[j] in calls})
     return policy.combine(made, answers, info=info)
 
 

@@ -22,12 +22,12 @@ class Gate:
         count = 0 if rate is None else max(1, math.floor(rate))
         self._stretch = 0.0 if rate is None else count / rate
         self._starts: deque[float] = deque(maxlen=count)
+        self._began: deque[float] = deque(maxlen=count)
         self._paused = 0.0
 
     def opens(self, now: float) -> float:
         """Return when the next call may start, as far as the rate and pauses tell."""
-        full = self._starts.maxlen and len(self._starts) == self._starts.maxlen
-        return max(now, self._paused, self._starts[0] + self._stretch if full else now)
+        return max(now, self._paused, self._after(self._starts))
 
     def pause(self, seconds: float) -> None:
         """Let nobody through for a while: he asked for it."""
@@ -54,12 +54,23 @@ class Gate:
             if self._starts.maxlen:
                 # Taken before waiting: whoever comes meanwhile goes behind.
                 self._starts.append(start)
-            if start > now:
-                await asyncio.sleep(start - now)
+            # A loop that is late starts somebody late: whoever comes behind him counts from when he really did.
+            while (first := max(start, self._after(self._began))) > (now := loop.time()):
+                if first >= until:
+                    self._places.release()
+                    return False
+                await asyncio.sleep(first - now)
+            if self._began.maxlen:
+                self._began.append(now)
         except asyncio.CancelledError:
             self._places.release()
             raise
         return True
+
+    def _after(self, starts: "deque[float]") -> float:
+        """When the stretch that some calls fill is over; long ago where they do not fill it."""
+        full = starts.maxlen and len(starts) == starts.maxlen
+        return starts[0] + self._stretch if full else 0.0
 
     def leave(self) -> None:
         """Make room for the next."""

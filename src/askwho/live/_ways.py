@@ -21,23 +21,24 @@ async def at_once(round_: Round, decisions: Decisions, target: Target) -> Decisi
     """
     office = round_.office
     policy, panel = office.policy, office.policy.panel
+    names = panel.names
     k = int(decisions.k[0])
-    line = ranked(policy, decisions, policy.prices(decisions.seen, target))
+    line = ranked(policy, decisions, target)
     queue = iter(line)
     taken: list[int] = []
 
     def heard_so_far() -> int:
-        return sum(bool(panel.own[j]) or _answered(round_, panel.names[j]) for j in taken)
+        return sum(bool(panel.own[j]) or _answered(round_, names[j]) for j in taken)
 
     hedges = _Hedges(round_)
     while True:
         need = k - heard_so_far() - len(round_.running) + hedges.due()
         asked = _next(round_, queue, need, taken, first=line[:k]) if round_.now < round_.until else []
         if asked:
-            names = await round_.begin([panel.names[j] for j in asked])
-            taken += [j for j in asked if panel.names[j] in names]
-            hedges.began(names)
-            if len(names) < len(asked):
+            begun = await round_.begin([names[j] for j in asked])
+            taken += [j for j in asked if names[j] in begun]
+            hedges.began(begun)
+            if len(begun) < len(asked):
                 # Whom no budget covers is replaced at once.
                 continue
         if not round_.running:
@@ -50,10 +51,10 @@ async def at_once(round_: Round, decisions: Decisions, target: Target) -> Decisi
             break
         await round_.wait(hedges.until())
     # They ended in any order: they are told in that in which they are ranked.
-    round_.calls = {panel.names[j]: round_.calls[panel.names[j]] for j in line if panel.names[j] in round_.calls}
+    round_.calls = {names[j]: round_.calls[names[j]] for j in line if names[j] in round_.calls}
     # Whoever was given up, or was never reached, is in no committee.
     absent = {name for name, call in round_.calls.items() if call.came in ("withdrawn", "not asked")}
-    committee = sorted((j for j in taken if panel.names[j] not in absent), key=line.index)
+    committee = sorted((j for j in taken if names[j] not in absent), key=line.index)
     return verdict(policy, decisions, committee, round_.calls)
 
 
