@@ -158,7 +158,7 @@ def _commands() -> str:
         lines += [f"## askwho {name} {{: #{name} }}", "", inspect.cleandoc(command.help), "", "```text"]
         lines += [usage.strip(), "```", "", "| name | takes | default | what it is |", "|---|---|---|---|"]
         for param in [*arguments, *options]:
-            shown = param.name.upper() if param in arguments else ", ".join([*param.opts, *param.secondary_opts])
+            shown = param.name.upper() if param in arguments else "`, `".join([*param.opts, *param.secondary_opts])
             lines.append(f"| `{shown}` | {_takes(param, hints)} | {_default(param)} | {_escaped(param.help or '')} |")
         lines.append("")
     return "\n".join(lines)
