@@ -35,6 +35,7 @@ random: $(VENV)/ready
 OLD ?= HEAD~1
 NEW ?= HEAD
 torture: $(VENV)/ready
+	[ -d /usr/lib/postgresql ] || (apt-get update && apt-get install --yes --no-install-recommends postgresql)
 	ASKWHO_TORTURE=1 $(BIN)/pytest -n $(JOBS) --hypothesis-profile=torture src tests studies/tests
 	$(BIN)/python benchmarks/compare.py $(OLD) $(NEW)
 

@@ -158,7 +158,7 @@ def _commands() -> str:
         lines += [f"## askwho {name} {{: #{name} }}", "", inspect.cleandoc(command.help), "", "```text"]
         lines += [usage.strip(), "```", "", "| name | takes | default | what it is |", "|---|---|---|---|"]
         for param in [*arguments, *options]:
-            shown = param.name.upper() if param in arguments else ", ".join([*param.opts, *param.secondary_opts])
+            shown = param.name.upper() if param in arguments else "`, `".join([*param.opts, *param.secondary_opts])
             lines.append(f"| `{shown}` | {_takes(param, hints)} | {_default(param)} | {_escaped(param.help or '')} |")
         lines.append("")
     return "\n".join(lines)
@@ -168,7 +168,8 @@ def _takes(param: Any, hints: dict[str, Any]) -> str:
     if getattr(param, "is_flag", False):
         return "nothing"
     hint = str(getattr(hints[param.name], "__name__", hints[param.name])).replace("pathlib.Path", "Path")
-    return {"str": "text", "Path": "path", "int": "whole number", "float": "number"}[hint.removesuffix(" | None")]
+    words = {"str": "text", "list": "texts", "Path": "path", "int": "whole number", "float": "number"}
+    return words[hint.removesuffix(" | None")]
 
 
 def _default(param: Any) -> str:

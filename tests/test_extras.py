@@ -26,6 +26,8 @@ WITHOUT = {
     "lightgbm": ["tests/structure/test_flow.py", "tests/metrics/test_frontier.py"],
     "matplotlib": ["tests/report/test_words.py", "tests/report/test_findings.py"],
     "tokenizers": ["tests/data"],
+    "aiohttp": ["tests/experts", "tests/live/test_breaker.py"],
+    "psycopg": ["tests/ledger/test_ledger.py", "tests/ledger/test_messages.py"],
 }
 FIT = """import numpy as np
 from askwho import Panel, fit
@@ -35,6 +37,13 @@ X, errors, panel = np.arange(40.0)[:, None], np.tile([0.0, 1.0], (40, 1)), Panel
 log = log_of_arrays(X, panel=panel, errors=errors)"""
 FRAME = """from askwho.core import Panel, select_top_k
 select_top_k([[1, 2]], 1, panel=Panel.two_stage(["a"])).to_frame()"""
+# The extra that brings a library, where it has another name.
+EXTRAS = {"aiohttp": "live", "genai_prices": "live", "psycopg": "live"}
+NETWORK = """import asyncio
+from decimal import Decimal
+from askwho.experts import Chat, Endpoint, Limits, OpenAI, Parse, Question, Stated
+prices = Stated(Decimal(1), Decimal(1))
+expert = OpenAI("a", Endpoint("a", "http://127.0.0.1:9/", Limits()), Chat("m", "x"), Parse(), prices)"""
 BASICS = [f"tests/core/test_{name}.py" for name in ("panel", "answers", "costs", "selection")]
 
 
@@ -51,6 +60,7 @@ def test_the_rest_of_the_suite_passes_without(library):
 @pytest.mark.parametrize(
     ("library", "code"),
     [
+        ("psycopg", "from askwho.ledger import open_ledger; open_ledger('postgresql://host/books')"),
         ("torch", "import askwho.losses"),
         ("torch", "from askwho.engine import train"),
         ("torch", "from askwho.engine import resnet"),
@@ -59,6 +69,8 @@ def test_the_rest_of_the_suite_passes_without(library):
         ("torch", f"{FIT}; fit(log, learner='top-k')"),
         ("torch", f"{FIT}; fit(log, learner='linear', cardinality='surrogate')"),
         ("pandas", FRAME),
+        ("aiohttp", f"{NETWORK}; asyncio.run(expert.ask(Question('q', {{}}, 'key', 1.0)))"),
+        ("genai_prices", "from askwho.experts import LookedUp; LookedUp('gpt-4o')"),
     ],
 )
 def test_what_needs_an_extra_says_how_to_install_it(library, code):
@@ -67,7 +79,7 @@ def test_what_needs_an_extra_says_how_to_install_it(library, code):
     assert found.returncode != 0
     last = found.stderr.strip().splitlines()[-1]
     assert last.startswith("askwho.exceptions.MissingDependencyError")
-    assert f"pip install 'askwho[{library}]'" in last
+    assert f"pip install 'askwho[{EXTRAS.get(library, library)}]'" in last
 
 
 def test_the_error_is_an_import_error_too():

@@ -23,8 +23,11 @@ ROOMS = [
     "engine",
     "estimators",
     "evaluation",
+    "experts",
     "fitting",
     "learners",
+    "ledger",
+    "live",
     "losses",
     "metrics",
     "persistence",
@@ -147,7 +150,8 @@ def test_every_name_in_the_notation_table_exists():
 
 
 def test_importing_the_package_pulls_in_no_heavy_library():
-    code = "import sys, askwho; print([m for m in ('torch', 'matplotlib', 'pandas', 'sklearn') if m in sys.modules])"
+    heavy = ("torch", "matplotlib", "pandas", "sklearn", "sqlite3", "psycopg", "aiohttp")
+    code = f"import sys, askwho; print([m for m in {heavy} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
 
@@ -171,3 +175,19 @@ def test_help_says_what_it_is_and_names_everything():
     assert [name for name in askwho.__all__ if not re.search(rf"\b{name}\b", page)] == []
     for line in (r"^    fit\(log: ", r"^    load\(folder: ", r"^    class Columns\("):
         assert re.search(line, page, re.MULTILINE), line
+
+
+def test_asking_without_the_network_does_not_import_it():
+    code = (
+        "import sys\n"
+        "from tests import policies\n"
+        "from askwho import Target, ask_all\n"
+        "from askwho.experts import Fake\n"
+        "policy, table = policies.fitted('votes'), policies.queries('votes', 2)\n"
+        "row = {name: table[name][0] for name in table if name.startswith('x_')}\n"
+        "done = ask_all(policy, [Fake(name, 'cat') for name in policy.panel.names], [row], Target(k=1))\n"
+        "assert done[0].answer == 'cat'\n"
+        "print([m for m in ('aiohttp', 'psycopg', 'genai_prices') if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from askwho.data import Columns, Log, read_log
     from askwho.estimators import OneStageClassifier, TwoStageClassifier, TwoStageRegressor
     from askwho.evaluation import evaluate
+    from askwho.experts import read_experts
     from askwho.fitting import calibrate, fit, teaching_questions, with_expert
+    from askwho.ledger import open_ledger
+    from askwho.live import Asker, ask_all
     from askwho.persistence import load, save
     from askwho.policy import Assigned, Decision, Decisions, Online, Policy, Target, assign
     from askwho.report import write_report
@@ -29,6 +32,7 @@ __version__ = "0.1.0"
 
 # Names whose rooms import scikit-learn or ONNX Runtime: found when first asked for.
 _LATER = {
+    "Asker": "askwho.live",
     "Assigned": "askwho.policy",
     "Columns": "askwho.data",
     "Decision": "askwho.policy",
@@ -40,11 +44,14 @@ _LATER = {
     "Target": "askwho.policy",
     "TwoStageClassifier": "askwho.estimators",
     "TwoStageRegressor": "askwho.estimators",
+    "ask_all": "askwho.live",
     "assign": "askwho.policy",
     "calibrate": "askwho.fitting",
     "evaluate": "askwho.evaluation",
     "fit": "askwho.fitting",
     "load": "askwho.persistence",
+    "open_ledger": "askwho.ledger",
+    "read_experts": "askwho.experts",
     "read_log": "askwho.data",
     "save": "askwho.persistence",
     "teaching_questions": "askwho.fitting",
@@ -65,6 +72,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Answers",
+    "Asker",
     "AskwhoError",
     "Assigned",
     "Columns",
@@ -82,11 +90,14 @@ __all__ = [
     "Target",
     "TwoStageClassifier",
     "TwoStageRegressor",
+    "ask_all",
     "assign",
     "calibrate",
     "evaluate",
     "fit",
     "load",
+    "open_ledger",
+    "read_experts",
     "read_log",
     "save",
     "teaching_questions",

@@ -12,9 +12,12 @@ import typer
 from askwho._unit import COST
 from askwho._validation import one_of
 from askwho.cli import _options as o
+from askwho.cli._ask import ask_live
 from askwho.cli._assign import assign_batch
+from askwho.cli._collect import collect_log
 from askwho.cli._columns import decision_types, route_types, step_types
 from askwho.cli._demo import run_demo
+from askwho.cli._ledger import set_budgets, write_log
 from askwho.cli._matching import matched
 from askwho.cli._printing import (
     err,
@@ -405,6 +408,10 @@ def route(
 
 
 app.command("assign")(assign_batch)
+app.command("ask")(ask_live)
+app.command("collect")(collect_log)
+app.command("log")(write_log)
+app.command("budget")(set_budgets)
 
 
 @app.command()

@@ -427,6 +427,10 @@ class Policy:
         in_groups = self.columns.groups is not None
         return find_setting(tried, target, unit=self.unit, most_fee=None if by_query else most, in_groups=in_groups)
 
+    def prices(self, seen: Seen, target: Target, *, in_turn: bool = False) -> Float[np.ndarray, " n"]:
+        """Return the price at which each query is decided, shape (n,): λ, given or found."""
+        return _rates(seen, target, self.setting(target, in_turn=in_turn) if target.searched else None)
+
     def read(self, routes: Any) -> Decisions:  # noqa: ANN401 - a table in any form
         """Return decisions of this policy that `Decisions.to_columns` wrote, whatever file or frame they were in."""
         classes = None if self.base is None else self.base.classes
