@@ -168,7 +168,8 @@ def _takes(param: Any, hints: dict[str, Any]) -> str:
     if getattr(param, "is_flag", False):
         return "nothing"
     hint = str(getattr(hints[param.name], "__name__", hints[param.name])).replace("pathlib.Path", "Path")
-    return {"str": "text", "Path": "path", "int": "whole number", "float": "number"}[hint.removesuffix(" | None")]
+    kinds = {"str": "text", "Path": "path", "int": "whole number", "float": "number", "list": "texts"}
+    return kinds[hint.removesuffix(" | None")]
 
 
 def _default(param: Any) -> str:
