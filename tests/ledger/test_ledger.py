@@ -302,3 +302,30 @@ def test_a_forked_process_is_told_to_open_its_own(tmp_path):
         ledger._writer._process += 1
 
     run(str(tmp_path / "ledger.sqlite"), story)
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_only_what_may_cost_money_waits_for_the_disk(url, durable, monkeypatch):
+    seen = []
+
+    async def story(ledger):
+        database = type(ledger._writer._database)
+        begin = database.begin
+
+        def listened(self, queries, *, durable):
+            found = begin(self, queries, durable=durable)
+            says = "SHOW synchronous_commit" if url.startswith("postgresql") else "PRAGMA synchronous"
+            seen.append({"on": True, "off": False, 2: True, 1: False}[self.rows(says)[0][0]])
+            return found
+
+        monkeypatch.setattr(database, "begin", listened)
+        await ledger.set_budget("all", 100)
+        await ledger.decided("d", query={}, decision={})
+        await ledger.hold([call("a", 60)], budgets=["all"])
+        await ledger.settle("a", charged=5)
+        await ledger.closed("d")
+        await ledger.outcome("d", 1)
+        await ledger.reconcile("a", 6)
+
+    run(url, story, durable=durable)
+    assert seen == ([True, False, True, False, False, True, True] if durable else [False] * 7)

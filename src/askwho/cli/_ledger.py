@@ -24,23 +24,24 @@ def write_log(
     out_: Annotated[
         Path, typer.Option("--out", help="Where to write the log: .parquet, .csv, .jsonl.", show_default=False)
     ],
-    propensity: Annotated[
+    no_propensity: Annotated[
         bool,
         typer.Option(
-            help="With the probability that those were asked who answered; rows of which it is not known then tell no "
-            "truth. Without, all truths are told."
+            "--no-propensity",
+            help="Tell all truths, and no probabilities: else rows tell none of which it is not known how likely just "
+            "those were asked who answered.",
         ),
-    ] = True,
+    ] = False,
     json_: o.Json = False,
 ) -> None:
     """Write the ledger as a log, ready for `askwho fit`: one row a decision."""
-    columns = read_ledger(ledger, propensity=propensity)
+    columns = read_ledger(ledger, propensity=not no_propensity)
     if not columns["id"]:
         raise InvalidInputError(f"`ledger` must hold decisions, got none in {Path(ledger).name!r}.")
     write_table(out_, columns)
     told = {name: sum(cell is not None for cell in cells) for name, cells in columns.items()}
     summary: dict[str, Any] = {"rows": len(columns["id"]), "truths": told["truth"]}
-    if propensity:
+    if "propensity" in columns:
         summary["propensities"] = told["propensity"]
     experts = [name.removeprefix("answer_") for name in columns if name.startswith("answer_")]
     summary["experts"] = experts if json_ else ", ".join(experts)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from askwho._money import NANOS, nanos
 from askwho.exceptions import InvalidInputError, missing_dependency
@@ -26,6 +26,7 @@ class Usage:
     cached: int = 0
 
 
+@runtime_checkable
 class Prices(Protocol):
     """From tokens to nanos."""
 

@@ -1,11 +1,12 @@
 """What the Asker needs of a ledger, and what stands in where there is none."""
 
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from askwho.ledger import Call
 
 
+@runtime_checkable
 class Books(Protocol):
     """A ledger, as far as asking needs one; `askwho.ledger.open_ledger` returns such."""
 
