@@ -406,21 +406,6 @@ def test_the_first_thing_that_goes_wrong_comes_out_of_the_door(policy):
         ask_all(policy, fakes(policy), [query()], Target(k=1), deadline=0)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"mode": "both"}, "`mode` must be one of"),
-        ({"hedge": 1.5}, "`hedge` must be above 0 and below 1"),
-        ({"budgets": "day"}, "`budgets` must be a list"),
-        ({"budgets": ["day"]}, "`budgets` must come with a `ledger`"),
-        ({"explore": -1}, "`explore` must be"),
-    ],
-)
-def test_what_cannot_be_is_refused(policy, options, message):
-    with pytest.raises(InvalidInputError, match=message):
-        Asker(policy, fakes(policy), **options)
-
-
 def test_somebody_missing_is_named(policy):
     experts = fakes(policy)
     del experts["left"]

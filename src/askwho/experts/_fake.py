@@ -7,8 +7,10 @@ from typing import Any
 from askwho._money import nanos
 from askwho.experts._expert import ExpertError, Limits, Question, Reply
 
-Said = Callable[[Question], Any] | Mapping[str, Any] | Sequence[Any] | str | int | float | bool | None
-"""One answer to everything; answers by the query's id; a list, one for each call; or a function of the question."""
+Said = (
+    Callable[[Question], Any] | Mapping[str, Any] | Sequence[Any] | Reply | Exception | str | int | float | bool | None
+)
+"""One answer or failure for everything; answers by the query's id; a list, one for each call; or a function."""
 
 
 class Fake:
