@@ -68,6 +68,8 @@ class Case:
         labels: shape (C,), the classes that candidates stand for; empty where they are places in a row.
         there: shape (n, |A|), who may be asked; None where everybody may.
         costs: shape (C, C), what it costs to say [said] where [truth] is true; None where all mistakes are alike.
+        known: shape (n, d), the features that were known before asking; None where nobody needs them.
+        info: shape (n, |A|), what came back with the answers, NaN where nothing did; None likewise.
     """
 
     prior: Float32[np.ndarray, "n c"]
@@ -77,6 +79,8 @@ class Case:
     labels: Shaped[np.ndarray, " l"]
     there: Bool[np.ndarray, "n a"] | None = None
     costs: Float32[np.ndarray, "c c"] | None = None
+    known: Float[np.ndarray, "n d"] | None = None
+    info: Float[np.ndarray, "n a"] | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -99,6 +103,8 @@ class Case:
             codes=self.codes[chosen],
             expected=self.expected[chosen],
             there=None if self.there is None else self.there[chosen],
+            known=None if self.known is None else self.known[chosen],
+            info=None if self.info is None else self.info[chosen],
         )
 
     def only(self, entities: Int[np.ndarray, " b"]) -> "Case":
@@ -109,6 +115,7 @@ class Case:
             codes=self.codes[:, entities],
             expected=self.expected[:, entities],
             there=None if self.there is None else self.there[:, entities],
+            info=None if self.info is None else self.info[:, entities],
         )
 
 
