@@ -98,7 +98,7 @@ class BySets:
         return cls(made[0], made[1:])
 
 
-def _out_of_fold(pools: list[Stacked], case: Case, held: list[Int[np.ndarray, " m"]]) -> Float32[np.ndarray, "s n c"]:
+def _out_of_fold(pools: list[Stacked], case: Case, held: list[Int[np.ndarray, " _"]]) -> Float32[np.ndarray, "s n c"]:
     """What is believed after each set, shape (2^e, n, C), by the models of other folds."""
     size = case.codes.shape[1]
     believed = np.empty((2**size, len(case), len(case.labels)), dtype=np.float32)
@@ -117,7 +117,7 @@ def _stopped(believed: Float32[np.ndarray, "n c"], truth: Int[np.ndarray, " n"])
 
 
 def _regressed(
-    inputs: Float32[np.ndarray, "n b"], targets: Float32[np.ndarray, "n t"], held: list[Int[np.ndarray, " m"]]
+    inputs: Float32[np.ndarray, "n b"], targets: Float32[np.ndarray, "n t"], held: list[Int[np.ndarray, " _"]]
 ) -> list[Float32[np.ndarray, "b t"]]:
     """Weights of the inputs from all rows, and from all but those of each fold."""
     gram, pull = inputs.T @ inputs, inputs.T @ targets

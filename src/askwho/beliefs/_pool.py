@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Float32, Int, Shaped
 from askwho import _parts
 from askwho import _validation as check
 from askwho._parts import part
+from askwho.beliefs._pooled import Heard
 
 # Committees of 2, 3, 4-5, 6-8 and more answers each have weights of their own: the more there are, the more they repeat
 # each other. One answer alone is believed as it is.
@@ -90,7 +91,7 @@ class Case:
         """Who gave an answer that can be used, shape (n, |A|)."""
         return self.codes >= 0
 
-    def closed(self, state: State) -> Bool[np.ndarray, "n a"]:
+    def closed(self, state: Heard) -> Bool[np.ndarray, "n a"]:
         """Return who cannot be asked any more, shape (n, |A|): asked already, or not there."""
         return state.asked if self.there is None else state.asked | ~self.there[state.rows]
 

@@ -199,7 +199,7 @@ class Stacked:
         if sets != 2**size or width != len(centre) + classes * (1 + _BLOCKS * size) + 1:
             raise InvalidInputError("`weights` must be of every set of members, got others: the artefact is damaged.")
         pool = state.need("pool")
-        pool.check(told[0])
+        pool.check(np.arange(size))
         return cls(pool, centre, scale, told, weights)
 
 

@@ -9,7 +9,7 @@ from askwho.policy import Asking, Fixed, Judgement, grouped
 from askwho.replay._replay import Replay
 from askwho.replay._robust import corrected
 
-Judges = Sequence[tuple[Int[np.ndarray, " m"], Asking]]
+Judges = Sequence[tuple[Int[np.ndarray, " _"], Asking]]
 """Rules of asking in turn, and which rows each of them judges."""
 # Constant rankings are made at so many prices: from whoever errs least to whoever charges least.
 _PRICES = 9
