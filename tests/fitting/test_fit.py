@@ -209,7 +209,8 @@ def test_the_rule_of_turns_is_tried_on_rows_that_it_was_not_learned_from(log, mo
     # To the rule everybody is dear in one half: rows of that half never hear of it, for they teach the other alone.
     fees = np.where(half[:, None], 30 * replay.seen.fees, replay.seen.fees)
     dear = replace(replay, seen=replace(replay.seen, fees=fees))
-    after = learn_turns(dear, given["real"], fold, **given["more"]).tried
+    learned, _ = learn_turns(dear, given["real"], fold, **given["more"])
+    after = learned.tried
     for name in ("errors", "fees", "sizes"):
         np.testing.assert_array_equal(getattr(after, name)[:, half], getattr(before, name)[:, half], err_msg=name)
     assert (after.sizes[:, ~half] != before.sizes[:, ~half]).any()

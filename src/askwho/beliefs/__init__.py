@@ -2,6 +2,7 @@
 
 from askwho.beliefs._asking import NEVER, Asking, Basis, Turns, in_turn, worth_asking
 from askwho.beliefs._beliefs import Beliefs
+from askwho.beliefs._by_sets import BySets
 from askwho.beliefs._evidence import Evidence, Heard
 from askwho.beliefs._grades import Grades, named_answers
 from askwho.beliefs._intervals import Intervals
@@ -11,13 +12,16 @@ from askwho.beliefs._number_pool import NumberCase, NumberPool, NumberState
 from askwho.beliefs._numbers import Numbers
 from askwho.beliefs._pool import Case, Pool, State, random_masks
 from askwho.beliefs._pooled import Pooled, World
+from askwho.beliefs._stacked import MOST_MEMBERS, Stacked
 from askwho.beliefs._telling import Telling
 
 __all__ = [
+    "MOST_MEMBERS",
     "NEVER",
     "Asking",
     "Basis",
     "Beliefs",
+    "BySets",
     "Case",
     "Evidence",
     "Grades",
@@ -30,6 +34,7 @@ __all__ = [
     "Numbers",
     "Pool",
     "Pooled",
+    "Stacked",
     "State",
     "Telling",
     "Turns",

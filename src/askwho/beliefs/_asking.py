@@ -8,7 +8,8 @@ from jaxtyping import Bool, Float, Float32, Int, Shaped
 
 from askwho import _parts
 from askwho._parts import part
-from askwho.beliefs._pooled import Heard, Pooled, World
+from askwho.beliefs._pooled import Heard, Pooled, World, numbers_of
+from askwho.exceptions import InvalidInputError
 
 # Nobody is asked a seventh, by hand: each question more is one more round of regressions, on ever fewer rows.
 _DEPTH = 6
@@ -95,12 +96,14 @@ class Asking:
     Args:
         entities: shape (e,), who is worth asking at some price, as indices into the panel.
         prices: shape (p,), λ, rising.
-        bases: one for each number of questions asked before.
+        bases: one for each number of questions asked before; or for each set of entities, see `by_sets`.
         gains: likewise, each (b, e, p): what asking each entity changes in expected error and later fees; in parts of
             what stopping costs, where mistakes differ, for most queries are sure and a few are most of the cost.
         free_start: whether a decision can be made before anybody is asked.
         pool: how the answers of `entities` alone are believed together.
         once: shape (p,), at which prices one is asked, by what is expected alone, and nobody after; None for none.
+        by_sets: whether there is a basis for each set of those asked before, numbered by 2^j for entity j; all but the
+            last set, after which nobody is left.
     """
 
     entities: Int[np.ndarray, " e"]
@@ -110,6 +113,12 @@ class Asking:
     free_start: bool
     pool: Pooled
     once: Bool[np.ndarray, " p"] | None = None
+    by_sets: bool = False
+
+    @property
+    def depth(self) -> int:
+        """How many may be asked about a query."""
+        return len(self.entities) if self.by_sets else len(self.bases)
 
     @classmethod
     def fit(
@@ -189,19 +198,23 @@ class Asking:
         And what is expected of stopping, shape (n,). `case`, `state` and `fees` are of `entities` alone.
         """
         summary, stop = self.pool.summarise(case, state)
-        level = int(state.asked[0].sum())
-        if level >= len(self.bases):
-            return np.full((len(stop), len(self.entities)), NEVER), stop
+        change = np.full((len(stop), len(self.entities)), NEVER)
+        counts = state.asked.sum(axis=1)
         low, high, share = self._between(fee_weight)
         if self.once is not None and self.once[high if share > 0.5 else low]:
-            alone = case.expected[state.rows] + fee_weight * fees if level == 0 else np.full(fees.shape, NEVER)
-            return np.where(case.closed(state), NEVER, alone), stop
-        inputs = self.bases[level].apply(summary)
-        gains = (1 - share) * self.gains[level][:, :, low] + share * self.gains[level][:, :, high]
-        change = inputs @ gains
-        if case.costs is not None:
-            change = np.where(gains[0] < NEVER / 2, change * stop[:, None], NEVER)
-        change = change + fee_weight / self.pool.unit * fees
+            first = counts == 0
+            change[first] = case.expected[state.rows[first]] + fee_weight * fees[first]
+            return np.where(case.closed(state), NEVER, change), stop
+        stages = numbers_of(state.asked) if self.by_sets else counts
+        for stage in np.unique(stages).tolist():
+            if stage >= len(self.bases):
+                continue
+            rows = np.flatnonzero(stages == stage)
+            gains = (1 - share) * self.gains[stage][:, :, low] + share * self.gains[stage][:, :, high]
+            found = self.bases[stage].apply(summary[rows]) @ gains
+            if case.costs is not None:
+                found = np.where(gains[0] < NEVER / 2, found * stop[rows, None], NEVER)
+            change[rows] = found + fee_weight / self.pool.unit * fees[rows]
         return np.where(case.closed(state), NEVER, change), stop
 
     def believe(self, pool: Pooled, case: World, asked: Bool[np.ndarray, "n a"]) -> Float[np.ndarray, "n c"]:
@@ -249,6 +262,8 @@ class Asking:
         )
         if self.once is not None:
             state.arrays["once"] = self.once
+        if self.by_sets:
+            state.plain["by_sets"] = True
         state.arrays |= {f"gains-{level}": gains for level, gains in enumerate(self.gains)}
         return state.hold(pool=self.pool, **{f"basis-{level}": basis for level, basis in enumerate(self.bases)})
 
@@ -262,8 +277,13 @@ class Asking:
         pool: Pooled = state.need("pool")
         pool.check(entities)
         once = state.pick(once=str(len(prices)))[0].astype(bool) if "once" in state.arrays else None
-        free_start = bool(state.plain["free_start"])
-        return cls(entities.astype(np.intp), prices, bases, found, free_start, pool, once)
+        free_start, by_sets = bool(state.plain["free_start"]), bool(state.plain.get("by_sets", False))
+        if by_sets and len(bases) != 2 ** len(entities) - 1:
+            raise InvalidInputError(
+                f"`gains` must be of every set of the {len(entities)} entities but the last, got {len(bases)}: the "
+                "artefact is damaged."
+            )
+        return cls(entities.astype(np.intp), prices, bases, found, free_start, pool, once, by_sets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,7 +336,7 @@ def in_turn(
     """
     small, few = case.only(asking.entities), asking.pool
     paid, there = fees[:, asking.entities], asked[:, asking.entities]
-    n, depth = len(case), len(asking.bases)
+    n, depth = len(case), asking.depth
     order, known = np.full((n, max(1, depth)), -1), np.ones(n, dtype=bool)
     state = few.nothing(small, np.arange(n))
     before = np.flatnonzero(own[asking.entities])[:depth] if own is not None else np.arange(0)

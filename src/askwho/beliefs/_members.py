@@ -191,6 +191,16 @@ def asking_without(asking: Asking, j: int) -> Asking | None:
         return None
     if not len(place):
         return replace(asking, entities=entities, pool=asking.pool.without(j))
+    if asking.by_sets:
+        # The sets without him stay in their order; of the last of them nobody but he was left to ask.
+        sets = [number for number in range(len(asking.bases)) if not number >> int(place[0]) & 1][:-1]
+        return replace(
+            asking,
+            entities=entities,
+            bases=[asking.bases[number] for number in sets],
+            gains=[asking.gains[number][:, kept] for number in sets],
+            pool=asking.pool.only(kept).without(j),
+        )
     made = [
         _folded(basis, gains, int(place[0]), len(asking.entities))
         for basis, gains in zip(asking.bases, asking.gains, strict=True)

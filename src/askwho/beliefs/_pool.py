@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Float32, Int, Shaped
 from askwho import _parts
 from askwho import _validation as check
 from askwho._parts import part
+from askwho.beliefs._pooled import Heard
 
 # Committees of 2, 3, 4-5, 6-8 and more answers each have weights of their own: the more there are, the more they repeat
 # each other. One answer alone is believed as it is.
@@ -68,6 +69,8 @@ class Case:
         labels: shape (C,), the classes that candidates stand for; empty where they are places in a row.
         there: shape (n, |A|), who may be asked; None where everybody may.
         costs: shape (C, C), what it costs to say [said] where [truth] is true; None where all mistakes are alike.
+        known: shape (n, d), the features that were known before asking; None where nobody needs them.
+        info: shape (n, |A|), what came back with the answers, NaN where nothing did; None likewise.
     """
 
     prior: Float32[np.ndarray, "n c"]
@@ -77,6 +80,8 @@ class Case:
     labels: Shaped[np.ndarray, " l"]
     there: Bool[np.ndarray, "n a"] | None = None
     costs: Float32[np.ndarray, "c c"] | None = None
+    known: Float[np.ndarray, "n d"] | None = None
+    info: Float[np.ndarray, "n a"] | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -86,7 +91,7 @@ class Case:
         """Who gave an answer that can be used, shape (n, |A|)."""
         return self.codes >= 0
 
-    def closed(self, state: State) -> Bool[np.ndarray, "n a"]:
+    def closed(self, state: Heard) -> Bool[np.ndarray, "n a"]:
         """Return who cannot be asked any more, shape (n, |A|): asked already, or not there."""
         return state.asked if self.there is None else state.asked | ~self.there[state.rows]
 
@@ -99,6 +104,8 @@ class Case:
             codes=self.codes[chosen],
             expected=self.expected[chosen],
             there=None if self.there is None else self.there[chosen],
+            known=None if self.known is None else self.known[chosen],
+            info=None if self.info is None else self.info[chosen],
         )
 
     def only(self, entities: Int[np.ndarray, " b"]) -> "Case":
@@ -109,6 +116,7 @@ class Case:
             codes=self.codes[:, entities],
             expected=self.expected[:, entities],
             there=None if self.there is None else self.there[:, entities],
+            info=None if self.info is None else self.info[:, entities],
         )
 
 

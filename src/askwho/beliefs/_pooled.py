@@ -89,3 +89,8 @@ class Pooled(Protocol):
     def loss(self, case: Any, state: Any, truth: Any) -> float:  # noqa: ANN401 - as the pool takes it
         """Return what deciding now costs in the mean, in the pool's unit."""
         ...
+
+
+def numbers_of(asked: Bool[np.ndarray, "n a"]) -> Int[np.ndarray, " n"]:
+    """Return the number of each query's set of those asked, shape (n,): entity j is worth 2^j."""
+    return asked @ (1 << np.arange(asked.shape[1]))

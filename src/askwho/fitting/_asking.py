@@ -9,8 +9,9 @@ from jaxtyping import Bool, Float, Int
 
 from askwho.beliefs import Asking, Beliefs, Case, Pooled, random_masks, worth_asking
 from askwho.core import each_fold, folds
+from askwho.fitting._small_panels import clearly_better, learn_by_sets
 from askwho.policy import Grades, InTurn, Outcomes
-from askwho.replay import Replay, like_at_once, price_grid
+from askwho.replay import Judges, Replay, like_at_once, price_grid
 
 FEWEST_WHOLE = 8
 """A committee of k is worth learning of where so many rows have k answers."""
@@ -26,8 +27,10 @@ def learn_turns(
     random_state: int,
     like: Outcomes,
     others: Replay | None = None,
-) -> InTurn:
-    """Return the rule, and what it got, paid and asked on rows that it had not seen.
+) -> tuple[InTurn, Judges]:
+    """Return the rule, what it got, paid and asked on rows that it had not seen, and which rule judges which rows.
+
+    For small panels the rule for every set of those asked, unless the plainer one is clearly better.
 
     Args:
         replay: rows of the log, out of fold, with an answer of everybody; of grades, with those that are there.
@@ -101,13 +104,20 @@ def learn_turns(
         order = np.argsort(np.concatenate([held for held, _ in parts]))
         got, paid, sizes, weights = (np.hstack([done[i] for _, done in parts])[:, order] for i in range(4))
         error, fee = like_at_once(like, tried, got, paid, weights)
-        return InTurn(whole, real.outcomes(tried, error, fee, sizes, in_turn=True, others=others))
+        learned = InTurn(whole, real.outcomes(tried, error, fee, sizes, in_turn=True, others=others))
+        return learned, [(np.arange(n), whole)]
     got, paid, sizes = np.empty((len(tried), n)), np.empty((len(tried), n)), np.empty((len(tried), n), dtype=np.intp)
     anew = real.anew(random_state)
     for rows, held in each_fold(half):
         there = [each.rows(held) for each in anew]
         got[:, held], paid[:, held], sizes[:, held] = real.rows(held).taken(settled(rows), tried, there)
-    return InTurn(settled(np.arange(n)), real.outcomes(tried, got, paid, sizes, in_turn=True))
+    learned = InTurn(settled(np.arange(n)), real.outcomes(tried, got, paid, sizes, in_turn=True))
+    other = learn_by_sets(real, fold, prices=tried, entities=entities, random_state=random_state)
+    # It is kept where they tie: it begins with what the plainer one believes, and held-out rows are unkind to it, since
+    # those that it learns from heard a base that had seen them.
+    if other is not None and not clearly_better(learned.tried, other[0].tried):
+        return other
+    return learned, [(np.arange(n), learned.asking)]
 
 
 def _where_once(

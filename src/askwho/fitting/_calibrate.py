@@ -88,7 +88,7 @@ def done(policy: Policy, log: Log, like: Policy) -> tuple[Outcomes, Outcomes | N
     asking, rates = policy.turns.asking, like.turns.tried.prices
     turns = replay.outcomes(rates, *replay.taken(asking, rates, anew, tried), in_turn=True, fresh=True)
     if constant is not None:
-        turns = replace(turns, fixed=alike(replay, constant, anew, asking))
+        turns = replace(turns, fixed=alike(replay, constant, anew, [(np.arange(len(replay.log)), asking)]))
     return tried, turns
 
 

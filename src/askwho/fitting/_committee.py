@@ -75,7 +75,7 @@ def _with(replay: Replay, beliefs: Beliefs | Grades, case: Case) -> Replay:
     return replace(
         replay,
         combiner=replace(replay.combiner, beliefs=beliefs),
-        case=replace(case, there=replay.seen.judged.covered),
+        case=replace(case, there=replay.seen.judged.covered, known=replay.seen.X, info=replay.log.info),
     )
 
 

@@ -192,17 +192,17 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
     how_many, tried = learn_cardinality(
         replay, real, fold, settings=given.cardinality, width=width, random_state=seed, anew=anew, others=others
     )
-    turns = None
+    turns, judges = None, []
     if real.case is not None and (log.answers is None or committee in ("auto", POSTERIOR, SPREAD)):
         # What would come back with an answer is not imagined: of grades those teach that are there.
         taught = real if replay.case is None else replay
-        turns = learn_turns(taught, real, fold, random_state=seed, like=tried, others=others)
+        turns, judges = learn_turns(taught, real, fold, random_state=seed, like=tried, others=others)
     if given.cardinality is None and not judge.priced and others is None:
         # The paper's own policies stay as they are: whoever tells queries apart otherwise must beat who does not.
         constant = constant_committees(replay, width)
         tried = replace(tried, fixed=alike(real, constant, anew))
         if turns is not None:
-            turns = replace(turns, tried=replace(turns.tried, fixed=alike(real, constant, anew, turns.asking)))
+            turns = replace(turns, tried=replace(turns.tried, fixed=alike(real, constant, anew, judges)))
     return Policy(
         columns=log.columns,
         panel=whole.panel,

@@ -86,7 +86,8 @@ class Combiner:
         if self.beliefs is None:
             return None
         expected = seen.expected if self.task == "regression" else self.shares(seen.expected)
-        return self.beliefs.case(answers, expected=expected, info=info, shares=seen.shares)
+        case = self.beliefs.case(answers, expected=expected, info=info, shares=seen.shares)
+        return replace(case, known=seen.X, info=info) if isinstance(case, Case) else case
 
     def shares(self, expected: Float[np.ndarray, "n a"]) -> Float[np.ndarray, "n a"]:
         """Return expected errors of classes as shares, shape (n, |A|): as if all mistakes cost the same.

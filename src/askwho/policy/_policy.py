@@ -417,7 +417,7 @@ class Policy:
             raise InvalidInputError(self._no_turns)
         tried, width = self.tried, self.cardinality.width
         if in_turn and self.turns is not None:
-            tried, width = self.turns.tried, len(self.turns.asking.bases)
+            tried, width = self.turns.tried, self.turns.asking.depth
         by_query = self.judge.fees.model is not None or isinstance(self.columns.fees, str)
         if target.max_error is None and self._free(target) is not None and not (by_query and target.confidence):
             # Kept whatever the rows say; and among those who charge nothing every price decides the same.

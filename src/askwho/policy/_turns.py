@@ -54,11 +54,10 @@ class InTurn:
         small, price = case.only(asking.entities), fees[:, asking.entities]
         entity = np.full(len(case), -1)
         inside = asked[:, asking.entities]
-        count = inside.sum(axis=1)
         nobody = np.logical_not(np.any(asked & ~beliefs.silent, axis=1))
         heard = asking.pool.hear_all(small, inside)
-        for level, rate in _alike(count, fee_weights) if len(asking.entities) else ():
-            rows = np.flatnonzero((count == level) & (fee_weights == rate))
+        for rate in np.unique(fee_weights).tolist() if len(asking.entities) else ():
+            rows = np.flatnonzero(fee_weights == rate)
             change, _ = asking.changes(small, heard.some(rows), price[rows], rate)
             best = change.argmin(axis=1)
             least = change[np.arange(len(rows)), best]
@@ -74,8 +73,3 @@ class InTurn:
     def from_state(cls, state: State) -> "InTurn":
         """Return what `to_state` wrote."""
         return cls(state.need("asking"), state.need("tried"))
-
-
-def _alike(count: Int[np.ndarray, " n"], rates: Float[np.ndarray, " n"]) -> list[tuple[int, float]]:
-    """Every pair of a number asked so far and a price that some query has."""
-    return sorted(set(zip(count.tolist(), rates.tolist(), strict=True)))

@@ -1,6 +1,6 @@
 """A policy, or its parts, on logged rows: the one way for fitting, calibrating, evaluating and reporting."""
 
-from askwho.replay._alike import alike, constant_committees
+from askwho.replay._alike import Judges, alike, constant_committees
 from askwho.replay._chances import chances_of, looked_up
 from askwho.replay._later import later, none_later
 from askwho.replay._replay import Replay, Taken, at_size, checked_scores, joined, members_of, price_grid
@@ -8,6 +8,7 @@ from askwho.replay._residuals import intervals_at_once, intervals_in_turn
 from askwho.replay._robust import corrected, like_at_once, pooled_ratio
 
 __all__ = [
+    "Judges",
     "Replay",
     "Taken",
     "alike",

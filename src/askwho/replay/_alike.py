@@ -9,6 +9,8 @@ from askwho.policy import Asking, Fixed, Judgement, grouped
 from askwho.replay._replay import Replay
 from askwho.replay._robust import corrected
 
+Judges = Sequence[tuple[Int[np.ndarray, " _"], Asking]]
+"""Rules of asking in turn, and which rows each of them judges."""
 # Constant rankings are made at so many prices: from whoever errs least to whoever charges least.
 _PRICES = 9
 
@@ -36,38 +38,39 @@ def constant_committees(replay: Replay, width: int) -> Int[np.ndarray, "c K"]:
     return Fixed(members, errors, fees).front(log.unit).members
 
 
-def alike(
-    replay: Replay, members: Int[np.ndarray, "c K"], anew: Sequence[Replay] = (), asking: Asking | None = None
-) -> Fixed:
+def alike(replay: Replay, members: Int[np.ndarray, "c K"], anew: Sequence[Replay] = (), judges: Judges = ()) -> Fixed:
     """Return what committees that are the same for every query get on these rows.
 
     Args:
         replay: the rows.
         members: who is in them, best first, then −1.
         anew: the same rows with answers imagined anew, several times over, where there are holes: what is expected.
-        asking: the rule, where questions are asked in turn: its beliefs decide then.
+        judges: where questions are asked in turn, the rules whose beliefs decide, and of which rows.
     """
     n, count = len(replay.log), len(replay.log.panel)
-    got = np.stack([_errors(replay, each[each >= 0], asking) for each in members])
+    got = np.stack([_errors(replay, each[each >= 0], judges) for each in members])
     paid = np.stack([replay.log.fees[:, each[each >= 0]].sum(axis=1) for each in members])
     if replay.chances is not None:
         inside = np.zeros((len(members), count), dtype=bool)
         for committee, each in zip(inside, members, strict=True):
             committee[each[each >= 0]] = True
         weights = np.stack([replay.chances.weights(np.tile(each, (n, 1))) for each in inside])
-        expected = np.mean([alike(rows, members, asking=asking).errors for rows in anew], axis=0)
+        expected = np.mean([alike(rows, members, judges=judges).errors for rows in anew], axis=0)
         got = corrected(expected, got, weights, grouped(replay.log.groups))
     return Fixed(members, got, paid)
 
 
-def _errors(replay: Replay, members: Int[np.ndarray, " k"], asking: Asking | None) -> np.ndarray:
+def _errors(replay: Replay, members: Int[np.ndarray, " k"], judges: Judges) -> np.ndarray:
     """The errors of one committee, NaN where a member was not asked."""
-    if asking is None or replay.log.answers is None:
+    if not judges or replay.log.answers is None:
         # Of grades a committee is one entity, and whoever is alone is kept.
         return replay.errors(np.tile(members, (len(replay.log), 1)))[:, -1]
-    beliefs, case, _, truth = replay.believed()
-    asked = np.tile(replay.log.panel.own, (len(truth), 1))
-    asked[:, members] = True
-    _, errors = replay.settled(asking.believe(beliefs.pool, case, asked), asked)
-    known = ~(asked & ~replay.asked).any(axis=1)
-    return np.where(known, errors, np.nan)
+    errors = np.empty(len(replay.log))
+    for rows, asking in judges:
+        some = replay.rows(rows)
+        beliefs, case, _, _ = some.believed()
+        asked = np.tile(some.log.panel.own, (len(rows), 1))
+        asked[:, members] = True
+        _, came = some.settled(asking.believe(beliefs.pool, case, asked), asked)
+        errors[rows] = np.where((asked & ~some.asked).any(axis=1), np.nan, came)
+    return errors
