@@ -160,8 +160,8 @@ def judge(policy: Policy, test: Log) -> list[dict[str, Any]]:
 def carried_out(policy: Policy, held: Replay, setting: Setting, *, turns: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return each row's error and fee under a setting."""
     if setting.fixed:
-        asking = policy.turns.asking if turns and policy.turns is not None else None
-        done = alike(held, np.array([setting.fixed]), held.anew(0), asking)
+        judges = [(np.arange(len(held.log)), policy.turns.asking)] if turns and policy.turns is not None else ()
+        done = alike(held, np.array([setting.fixed]), held.anew(0), judges)
         return done.errors[0], done.fees[0]
     rates = np.where(held.seen.coins < setting.share, setting.other, setting.fee_weight)
     errors, paid = np.empty(len(rates)), np.empty(len(rates))
