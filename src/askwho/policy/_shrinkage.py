@@ -64,8 +64,11 @@ class Shrinkage:
         gap = np.where(known, errors - expected, 0.0)
         mean = centre + (share * gap).sum(axis=0) / count
         beyond = np.where(known, errors - mean, 0.0)
-        # Entities that answered the same queries differ by less than chance over queries would have it.
-        apart = beyond - _row_effects(beyond, known)
+        # Entities that answered the same queries differ by less than chance over queries would have it; who was asked
+        # about other queries than the others is judged as if he had been asked about all.
+        harder = _row_effects(beyond, known)
+        mean = mean - ((share * harder).sum(axis=0) / count - harder.mean())
+        apart = beyond - harder
         asked = known.sum(axis=0)
         own_variance = np.square(np.where(known, apart, 0.0)).sum(axis=0)
         usual = float(own_variance.sum()) / max(1, int(asked.sum()))

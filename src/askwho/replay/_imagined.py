@@ -216,13 +216,18 @@ def _numbers(log: Log, expected: np.ndarray, keep: np.ndarray, rng: np.random.Ge
 def _moments(beyond: np.ndarray, spoke: Bool[np.ndarray, "n a"]) -> np.ndarray:
     """Second moments of the errors, in units of what was expected, made positive definite."""
     both = spoke.astype(np.float64).T @ spoke
-    found = np.divide(beyond.T @ beyond, both, out=np.zeros(both.shape), where=both > 0)
-    size = np.sqrt(np.where(np.diag(found) > 0, np.diag(found), 1.0))
-    link = found / np.outer(size, size)
-    known = (both >= _FEWEST_ROWS) & ~np.eye(len(link), dtype=bool)
-    link = np.where(known, link, link[known].mean() if known.any() else 0.0)
+    total = beyond.T @ beyond
+    apart = ~np.eye(len(both), dtype=bool)
+    # How far one is off from what was expected of him is his luck on the rows that he was asked about: what all are off
+    # together is not; nor is how far two of them are off together, where few rows have both.
+    usual = float(np.trace(total)) / max(1.0, float(np.trace(both))) or 1.0
+    together = float(total[apart].sum()) / max(1.0, float(both[apart].sum())) / usual
+    size = np.sqrt(np.divide(np.diag(total), np.diag(both), out=np.full(len(both), usual), where=np.diag(both) > 0))
+    size = np.where(size > 0, size, 1.0)
+    found = np.divide(total, both, out=np.zeros(both.shape), where=both > 0) / np.outer(size, size)
+    link = np.where((both >= _FEWEST_ROWS) & apart, found, np.clip(together, -1.0, 1.0))
     np.fill_diagonal(link, 1.0)
     values, vectors = np.linalg.eigh(link)
     link = (vectors * np.maximum(values, 1e-6)) @ vectors.T
     deviation = np.sqrt(np.diag(link))
-    return link / np.outer(deviation, deviation) * np.outer(size, size)
+    return usual * link / np.outer(deviation, deviation)

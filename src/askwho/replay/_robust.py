@@ -20,6 +20,8 @@ def corrected(
     Augmented inverse-propensity weighing (Robins, Rotnitzky and Zhao 1994): right where the model or the weights are.
     The mean residual is itself uncertain, the more so the fewer rows have a whole committee: it is drawn to nothing by
     as much as its variance says (as James and Stein 1961, positive part), since settings are chosen by what comes out.
+    Its variance is no less than what all settings together say of errors as large as those expected: a few rows that
+    happen to miss every large error know nothing of how far they vary.
 
     Args:
         expected: shape (p, n), of a model that did not see the row.
@@ -31,10 +33,9 @@ def corrected(
     share, gap = _weighed(expected, came, weights)
     total = share.sum(axis=1, keepdims=True)
     mean = np.divide((share * gap).sum(axis=1, keepdims=True), total, out=np.zeros_like(total), where=total > 0)
-    spread = _by_group(share * (gap - mean), groups)
-    variance = np.divide(
-        np.square(spread).sum(axis=1, keepdims=True), np.square(total), out=np.zeros_like(total), where=total > 0
-    )
+    spread = np.square(_by_group(share * (gap - mean), groups)).sum(axis=1, keepdims=True)
+    least = _dispersion(expected, share, gap) * (np.square(share) * expected).sum(axis=1, keepdims=True)
+    variance = np.divide(np.maximum(spread, least), np.square(total), out=np.zeros_like(total), where=total > 0)
     square = np.square(mean)
     beyond = np.maximum(square - _ERRORS**2 * variance, 0.0)
     return expected + np.divide(beyond, square, out=np.zeros_like(square), where=square > 0) * mean
@@ -90,6 +91,7 @@ def pooled_ratio(
         groups: shape (n,), which rows belong together.
     """
     share, gap = _weighed(expected, came, weights)
+    scatter = _dispersion(expected, share, gap)
     squares = np.square(share).sum(axis=1, keepdims=True)
     share = share * np.divide(share.sum(axis=1, keepdims=True), squares, out=np.zeros_like(squares), where=squares > 0)
     hoped = float((share * expected).sum())
@@ -97,8 +99,16 @@ def pooled_ratio(
         return 1.0
     beyond = float((share * gap).sum()) / hoped
     doubt = _by_group((share * (gap - beyond * expected)).sum(axis=0, keepdims=True), groups)
-    variance = float(np.square(doubt).sum()) / hoped**2
+    # Settings share rows: their errors are taken to be one and the same.
+    least = scatter * float(np.square(share.sum(axis=0)) @ expected.mean(axis=0))
+    variance = max(float(np.square(doubt).sum()), least) / hoped**2
     return 1.0 + beyond * max(0.0, 1.0 - _ERRORS**2 * variance / beyond**2) if beyond else 1.0
+
+
+def _dispersion(expected: np.ndarray, share: np.ndarray, gap: np.ndarray) -> float:
+    """How far errors vary in parts of what is expected of them, over all settings (Wedderburn 1974)."""
+    hoped = float((share * expected).sum())
+    return float((share * np.square(gap)).sum()) / hoped if hoped > 0 else 0.0
 
 
 def _weighed(expected: np.ndarray, came: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
