@@ -184,9 +184,8 @@ def _takes(param: Any, hints: dict[str, Any]) -> str:
     if getattr(param, "is_flag", False):
         return "nothing"
     hint = str(getattr(hints[param.name], "__name__", hints[param.name])).replace("pathlib.Path", "Path")
-    return {"str": "text", "list[str]": "texts", "Path": "path", "int": "whole number", "float": "number"}[
-        hint.removesuffix(" | None")
-    ]
+    words = {"str": "text", "list": "texts", "Path": "path", "int": "whole number", "float": "number"}
+    return words[hint.removesuffix(" | None")]
 
 
 def _default(param: Any) -> str:
