@@ -108,7 +108,8 @@ def _go_on(archive: Archive, partial: Path, url: str, progress: Progress) -> boo
         with room_for(archive.name), partial.open("r+b" if reply.start else "wb") as stream:
             stream.seek(reply.start)
             stream.truncate()
-            at, told = reply.start, 0
+            at = reply.start
+            told = 10 * at // total if total else 0
             if at:
                 progress(f"{archive.name}: going on from byte {at:,}")
             while block := body.read(_BLOCK):
