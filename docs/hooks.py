@@ -150,18 +150,34 @@ def _commands() -> str:
         "[`askwho.cli.main`](askwho.cli.md#askwho.cli.main) runs a list of words.",
         "",
     ]
-    for name, command in app.commands.items():
+    for name, command in _each_command(app.commands):
         hints = get_type_hints(command.callback)
         arguments = [p for p in command.params if not p.opts[0].startswith("-")]
         options = [p for p in command.params if p.opts[0].startswith("-")]
-        usage = " ".join(["askwho", name, *(p.name.upper() for p in arguments), "[OPTIONS]" if options else ""])
-        lines += [f"## askwho {name} {{: #{name} }}", "", inspect.cleandoc(command.help), "", "```text"]
+        named = (p.name.upper() + ("..." if p.nargs == -1 else "") for p in arguments)
+        usage = " ".join(["askwho", name, *named, "[OPTIONS]" if options else ""])
+        lines += [
+            f"## askwho {name} {{: #{name.replace(' ', '-')} }}",
+            "",
+            inspect.cleandoc(command.help),
+            "",
+            "```text",
+        ]
         lines += [usage.strip(), "```", "", "| name | takes | default | what it is |", "|---|---|---|---|"]
         for param in [*arguments, *options]:
             shown = param.name.upper() if param in arguments else "`, `".join([*param.opts, *param.secondary_opts])
             lines.append(f"| `{shown}` | {_takes(param, hints)} | {_default(param)} | {_escaped(param.help or '')} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def _each_command(commands: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every command by the words that are typed for it, those of a group after its name."""
+    for name, command in commands.items():
+        if hasattr(command, "commands"):
+            yield from _each_command(command.commands, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", command
 
 
 def _takes(param: Any, hints: dict[str, Any]) -> str:

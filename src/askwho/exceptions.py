@@ -9,7 +9,11 @@ class InvalidInputError(AskwhoError, ValueError):
     """An argument, a table or a file that cannot be used; the message says what was expected and what to do."""
 
 
-class DivergedError(AskwhoError):
+class FailedError(AskwhoError):
+    """Work that came to nothing although what was asked for was right; the message says how far it came."""
+
+
+class DivergedError(FailedError):
     """A training whose loss is no longer a finite number; the message says where, and what to change."""
 
 

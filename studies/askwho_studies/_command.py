@@ -5,8 +5,9 @@ from pathlib import Path
 
 from askwho._validation import one_of
 from askwho.exceptions import InvalidInputError
+from askwho_studies.data import FOLDER, require
 from askwho_studies.logs import append, run_logs
-from askwho_studies.paper import EXPERIMENTS
+from askwho_studies.paper import EXPERIMENTS, NEEDS
 
 SEEDS = 3
 """Splits of a log where nobody says how many: those that were developed on."""
@@ -32,7 +33,7 @@ def run(
 
     Args:
         name: `logs`, an experiment of the paper, or `all` of them.
-        data: where the data lies; None is told what to set.
+        data: where the data lies; `askwho-data` unless said. What is not there is named, with the command to type.
         out: a folder, made where it is not there.
         only: some of the logs, separated by commas.
         seeds: how many splits; None takes the study's own number.
@@ -42,19 +43,23 @@ def run(
         progress: called with a line of text as the study goes on.
     """
     one_of(name, "name", ["logs", *EXPERIMENTS, "all"])
-    if data is None:
-        raise InvalidInputError("`data` must say where the data lies, got nothing: set ASKWHO_DATA or --data.")
+    place = FOLDER if data is None else data
     if final and (name != "logs" or quick or seeds is not None or only is not None):
         raise InvalidInputError("`final` must be a whole run of the logs, got it with something else: PROTOCOL.md.")
     if name != "logs":
-        for each in EXPERIMENTS if name == "all" else [name]:
-            EXPERIMENTS[each](data, out=out, seeds=seeds, quick=quick, workers=workers, progress=progress)
+        chosen = list(EXPERIMENTS) if name == "all" else [name]
+        require(place, list(dict.fromkeys(needed for each in chosen for needed in NEEDS[each])))
+        for each in chosen:
+            EXPERIMENTS[each](place, out=out, seeds=seeds, quick=quick, workers=workers, progress=progress)
         return
-    if not (data / "logs").is_dir():
-        raise InvalidInputError(f"`data` must hold a folder of logs, got {str(data)!r}: set ASKWHO_DATA or --data.")
+    if not (place / "logs").is_dir():
+        raise InvalidInputError(
+            f"`data` must hold a folder of logs, got {str(place)!r}: set ASKWHO_DATA or --data; "
+            "docs/how-to/get-the-data.md says how each log is made."
+        )
     out.mkdir(parents=True, exist_ok=True)
     study = run_logs(
-        data,
+        place,
         names=only.split(",") if only else None,
         seeds=range(1) if quick else FINAL if final else range(seeds or SEEDS),
         rows=QUICK_ROWS if quick else None,

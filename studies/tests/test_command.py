@@ -14,12 +14,13 @@ from askwho_studies.paper import EXPERIMENTS
     ("arguments", "message"),
     [
         (["magic", "--data", "OUT"], "`name` must be one of 'logs', 'california'"),
-        (["logs"], "`data` must say where the data lies, got nothing"),
+        (["logs"], "`data` must hold a folder of logs, got 'askwho-data': set ASKWHO_DATA or --data"),
         (["logs", "--data", "OUT"], "`data` must hold a folder of logs"),
     ],
 )
 def test_bad_arguments_end_in_one_clear_line_and_exit_2(arguments, message, tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("ASKWHO_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
     words = ["reproduce", *(word.replace("OUT", str(tmp_path)) for word in arguments), "--out", str(tmp_path / "out")]
     assert status_of(words) == 2
     (said,) = capsys.readouterr().err.splitlines()
@@ -78,10 +79,13 @@ def test_a_final_run_takes_seeds_of_its_own_and_is_added_to_those_before(tmp_pat
 
 def test_all_runs_every_experiment_of_the_paper(tmp_path, monkeypatch):
     ran = []
+    needed = []
+    monkeypatch.setattr(_command, "require", lambda data, names: needed.extend(names))
     for name in EXPERIMENTS:
         monkeypatch.setitem(EXPERIMENTS, name, lambda data, name=name, **options: ran.append((name, options["seeds"])))
     run("all", data=tmp_path, out=tmp_path, seeds=2, progress=print)
     assert ran == [(name, 2) for name in EXPERIMENTS]
+    assert needed == ["california", "cifar10", "svhn", "cifar100", "cifar10n"]
 
 
 def test_a_name_is_checked_before_the_data(tmp_path):

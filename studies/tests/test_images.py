@@ -72,7 +72,9 @@ def test_a_part_of_the_images_is_the_first_of_each_side(folder):
 
 
 def test_a_missing_archive_is_named(tmp_path):
-    with pytest.raises(InvalidInputError, match=r"must hold images/cifar10_train\.zip"):
+    with pytest.raises(InvalidInputError, match=r"must hold images/tiny_train\.zip"):
+        read_images(tmp_path, "tiny")
+    with pytest.raises(InvalidInputError, match=r"must hold cifar10, got .*: type `askwho data get cifar10 --data"):
         read_images(tmp_path, "cifar10")
 
 

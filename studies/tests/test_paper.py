@@ -15,7 +15,7 @@ from askwho.exceptions import InvalidInputError
 from askwho.fitting import SurrogateCardinality
 from askwho_studies.paper import EXPERIMENTS, _california_study
 from askwho_studies.paper._baselines import agreement_stops, in_house_first, oracle_order
-from askwho_studies.paper._california import housing_file
+from askwho_studies.paper._california import housing
 from askwho_studies.paper._claims import Claim, claims_table, mean_of, spread_of
 from askwho_studies.paper._frontiers import (
     CASCADE,
@@ -266,8 +266,9 @@ def test_an_experiment_as_files(tmp_path, quick):
 
 def test_missing_data_ends_in_one_clear_line(tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("ASKWHO_DATA", raising=False)
-    with pytest.raises(InvalidInputError, match="must hold california_housing"):
-        housing_file(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInputError, match=r"`data` must hold california, got .* without california: type"):
+        housing(tmp_path)
     out = tmp_path / "out"
     assert status_of(["reproduce", "california", "--data", str(tmp_path), "--out", str(out)]) == 2
     assert status_of(["reproduce", "california", "--out", str(out)]) == 2

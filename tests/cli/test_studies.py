@@ -1,4 +1,4 @@
-"""`askwho reproduce` without the studies, which are a package of their own."""
+"""`askwho reproduce` and `askwho data` without the studies, which are a package of their own."""
 
 import pkgutil
 import subprocess
@@ -27,8 +27,17 @@ def test_without_the_studies_it_says_what_to_install(name, tmp_path, capsys):
 
 
 @pytest.mark.usefixtures("without")
-def test_the_help_does_without_them(capsys):
-    assert status_of(["reproduce", "--help"]) == 0
+@pytest.mark.parametrize("words", [["get", "cifar10"], ["list"], ["list", "--json"]])
+def test_the_commands_of_their_data_say_so_too(words, tmp_path, capsys):
+    assert status_of(["data", *words, "--data", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.splitlines() == [HINT.replace("reproduce", "data")]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("without")
+@pytest.mark.parametrize("words", [["reproduce"], ["data", "get"]])
+def test_the_help_does_without_them(words, capsys):
+    assert status_of([*words, "--help"]) == 0
     assert "california" in capsys.readouterr().out
 
 

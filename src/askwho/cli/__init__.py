@@ -11,7 +11,7 @@ import typer
 
 from askwho.cli._commands import app, run
 from askwho.cli._terminal import visible
-from askwho.exceptions import AskwhoError, DivergedError
+from askwho.exceptions import AskwhoError, FailedError
 
 __all__ = ["app", "main"]
 
@@ -36,7 +36,7 @@ def status_of(arguments: list[str]) -> int:
         run(arguments)
         sys.stdout.flush()
     except AskwhoError as error:
-        return _say(str(error), 1 if isinstance(error, DivergedError) else 2)
+        return _say(str(error), 1 if isinstance(error, FailedError) else 2)
     except typer.TyperException as error:
         # A missing argument is named by its own wording, any other mistake by its text.
         return _say(getattr(error, "format_message", error.__str__)(), 2)

@@ -16,6 +16,7 @@ from askwho.cli._ask import ask_live
 from askwho.cli._assign import assign_batch
 from askwho.cli._collect import collect_log
 from askwho.cli._columns import decision_types, route_types, step_types
+from askwho.cli._data import data_app
 from askwho.cli._demo import run_demo
 from askwho.cli._ledger import set_budgets, write_log
 from askwho.cli._matching import matched
@@ -491,7 +492,7 @@ def reproduce(
             show_default=False,
         ),
     ],
-    data: Annotated[Path | None, typer.Option(envvar="ASKWHO_DATA", help="Where the data lies.")] = None,
+    data: o.Data = None,
     out: Annotated[Path, typer.Option(help="A folder for the JSON, the table and the figure.")] = Path(
         "askwho-results"
     ),
@@ -507,6 +508,9 @@ def reproduce(
     studies().run(
         name, data=data, out=out, only=only, seeds=seeds, quick=quick, final=final, workers=workers, progress=_say
     )
+
+
+app.add_typer(data_app, name="data")
 
 
 def _say(line: str) -> None:

@@ -48,6 +48,9 @@ Id = Annotated[str | None, typer.Option("--id", help="The column that names each
 PolicyFolder = Annotated[Path, typer.Argument(help="The folder of a policy.", show_default=False)]
 QueriesFile = Annotated[Path, typer.Argument(help="Queries: Parquet, CSV, JSON lines or Arrow.", show_default=False)]
 Allow = Annotated[str | None, typer.Option(help="Parts of your own that may be loaded: 'mypackage:MyLearner,...'.")]
+Data = Annotated[
+    Path | None, typer.Option(envvar="ASKWHO_DATA", help="Where the studies' data lies; askwho-data unless said.")
+]
 K = Annotated[int | None, typer.Option(help="Ask exactly so many.")]
 Budget = Annotated[float | None, typer.Option(help="Stay within this mean fee.")]
 MaxError = Annotated[float | None, typer.Option(help="Stay within this mean error.")]

@@ -14,7 +14,7 @@ from askwho_studies.paper._frontiers import Progress
 from askwho_studies.paper._image_experiments import EXPERIMENTS as IMAGE_EXPERIMENTS
 from askwho_studies.paper._image_study import run_images
 
-__all__ = ["EXPERIMENTS", "Experiment", "run_california", "run_images"]
+__all__ = ["EXPERIMENTS", "NEEDS", "Experiment", "run_california", "run_images"]
 
 
 class Experiment(Protocol):
@@ -39,3 +39,8 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     **{name: partial(run_images, name) for name in IMAGE_EXPERIMENTS},
 }
 """The experiments by the name that the command line knows them by."""
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    "california": ("california",),
+    **{name: (each.data, *(["cifar10n"] if each.pool == "people" else [])) for name, each in IMAGE_EXPERIMENTS.items()},
+}
+"""The sets of data that each reads."""

@@ -8,11 +8,11 @@ from jaxtyping import Float, Int
 
 from askwho.core import Answers, Cell, Panel
 from askwho.engine import Training
-from askwho.exceptions import InvalidInputError
 from askwho.learners import fit_regressors
+from askwho_studies.data import HOUSING_FILE, SETS, held, read_housing, require
 from askwho_studies.paper._scored import LAMBDAS
 
-__all__ = ["FEES", "LAMBDAS", "PAPER_TRAINING", "REGION", "California", "california", "housing_file"]
+__all__ = ["FEES", "LAMBDAS", "PAPER_TRAINING", "REGION", "California", "california", "housing"]
 
 FEES = (0.0, 0.05, 0.045, 0.040, 0.035, 0.03)
 """The base is free; the paper's schedule for the five experts, the first the most expensive."""
@@ -63,8 +63,7 @@ def california(data: Path, seed: int, *, device: str | None = None) -> Californi
     axis of their coordinates, and the six regions are windows of equal size along it, partly overlapping; the target
     runs from 0 to 1, which fits the published RMSE × 100 of 15 to 40. Entities train on training rows only.
     """
-    with np.load(housing_file(data), allow_pickle=False) as stored:
-        raw, value = stored["X"].astype(np.float64), stored["y"].astype(np.float64)
+    raw, value = housing(data)
     rng = np.random.default_rng(seed)
     shuffled = rng.permutation(len(raw))
     train, test = np.sort(shuffled[: int(0.8 * len(raw))]), np.sort(shuffled[int(0.8 * len(raw)) :])
@@ -88,12 +87,14 @@ def california(data: Path, seed: int, *, device: str | None = None) -> Californi
     return California(X.astype(np.float32), truth, answers, panel, train, test)
 
 
-def housing_file(data: Path) -> Path:
-    """Return where the census lies in a folder of data, or say that it does not."""
-    path = data / "california_housing.npz"
-    if not path.is_file():
-        raise InvalidInputError(f"`data` must hold california_housing.npz, got {str(data)!r}.")
-    return path
+def housing(data: Path) -> tuple[Float[np.ndarray, "n 8"], Float[np.ndarray, " n"]]:
+    """Return the census: features (n, 8) and values (n,), from its official file or from arrays."""
+    require(data, ["california"])
+    wanted = SETS["california"]
+    if held(data, "california").form == "official":
+        return read_housing(data / wanted.folder / HOUSING_FILE)
+    with np.load(data / wanted.others[0], allow_pickle=False) as stored:
+        return stored["X"].astype(np.float64), stored["y"].astype(np.float64)
 
 
 def _regions(place: np.ndarray, train: np.ndarray, rng: np.random.Generator) -> Int[np.ndarray, "a r"]:

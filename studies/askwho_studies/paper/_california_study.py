@@ -17,6 +17,7 @@ from askwho.core import Answers, Panel, folds
 from askwho.engine import require_torch
 from askwho.fitting import SurrogateCardinality
 from askwho.learners import CompSum
+from askwho_studies.data import require
 from askwho_studies.paper._california import (
     FEES,
     LAMBDAS,
@@ -24,7 +25,6 @@ from askwho_studies.paper._california import (
     REGION,
     California,
     california,
-    housing_file,
 )
 from askwho_studies.paper._california_claims import claims
 from askwho_studies.paper._frontiers import REPETITIONS, Progress
@@ -83,7 +83,7 @@ def run_california(
     """Return the experiment's results, and write them where `out` says: `california.json`, `.md` and `.png`.
 
     Args:
-        data: the folder that holds `california_housing.npz`.
+        data: the folder of data.
         out: a folder; nothing is written unless said.
         seeds: how many; four, or one for a quick run, unless said.
         quick: one seed of few rows, epochs and prices.
@@ -91,7 +91,7 @@ def run_california(
         progress: called with a line of text as the experiment goes on.
     """
     start = time.perf_counter()
-    housing_file(data)
+    require(data, ["california"])
     say = progress or (lambda _: None)
     plan = QUICK if quick else Plan(seeds=(0, 1, 2, 3))
     plan = plan if seeds is None else replace(plan, seeds=tuple(range(seeds)))

@@ -71,7 +71,7 @@ def said_by(
 ) -> Int[np.ndarray, "n j"]:
     """Return what the base, where there is one, and the experts say of every image, shape (n, J)."""
     if experiment.pool == "people":
-        people = annotators(data)[: images.n_train]
+        people = annotators(data, images.labels[images.train])[: images.n_train]
         said = np.concatenate([people, np.zeros((len(images.rows) - len(people), 3), dtype=np.int64)])
     elif experiment.pool in ("specialists", "base and specialists"):
         share = 5 if images.n_classes == 10 else 55
@@ -111,7 +111,7 @@ def scored(
     """
     rows = split(experiment, images, seed)
     panel = panel_of(experiment, images)
-    asked = f"{experiment.name}, {experiment.pool}, {len(images.rows)} images, quick: {quick}"
+    asked = f"{experiment.name}, {experiment.pool}, {images.described}, quick: {quick}"
     said = kept(
         cache / f"answers-{seed}.npz",
         asked,
@@ -177,7 +177,7 @@ def _best_rate(
         ]
         return {"rates": np.array(arm.rates), "held": np.array(held)}
 
-    found = kept(cache / f"rates-{arm.shift}.npz", f"{experiment.name}; {arm}; {training}", tried)
+    found = kept(cache / f"rates-{arm.shift}.npz", f"{experiment.name}{images.exactly}; {arm}; {training}", tried)
     return float(found["rates"][found["held"].argmin()])
 
 

@@ -148,7 +148,7 @@ def _features(images: Images, cache: Path, device: str | None) -> tuple[np.ndarr
         features, name = (np.zeros((0, 0)), "") if found is None else found
         return {"features": features.astype(np.float16), "encoder": np.array(name)}
 
-    stored = kept(cache / "features.npz", f"{len(images.rows)} images, {FEATURES} directions", make)
+    stored = kept(cache / "features.npz", f"{images.described}, {FEATURES} directions", make)
     if not stored["features"].size:
         return None, None
     return stored["features"].astype(np.float32), str(stored["encoder"])
@@ -157,6 +157,7 @@ def _features(images: Images, cache: Path, device: str | None) -> tuple[np.ndarr
 def _settings(experiment: Experiment, images: Images, encoder: str | None) -> dict[str, Any]:
     return {
         "images": [images.n_train, len(images.rows) - images.n_train],
+        "images as": images.form,
         "encoder of k(x)": encoder or "none: the policy's own scores",
         **{key: value for key, value in asdict(experiment).items() if key not in ("name", "data")},
     }

@@ -1,4 +1,4 @@
-"""The image sets of the paper, read from sheets of tiles."""
+"""The image sets of the paper, read from their makers' files, or from sheets of tiles."""
 
 import importlib
 import io
@@ -7,12 +7,13 @@ import zipfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int, UInt8
 
 from askwho.exceptions import InvalidInputError, missing_dependency
+from askwho_studies.data import SETS, held, read_split, require
 
 # Pixels a side of CIFAR's and SVHN's images, which lie tiled in sheets.
 _TILE = 32
@@ -27,12 +28,24 @@ class Images:
         labels: shape (n,).
         n_train: how many of them are for training.
         n_classes: how many labels there are.
+        form: `"sheets"` of JPEG, which are near their originals, or `"official"`, which are the originals.
     """
 
     rows: UInt8[np.ndarray, "n 3072"]
     labels: Int[np.ndarray, " n"]
     n_train: int
     n_classes: int
+    form: Literal["official", "sheets"] = "sheets"
+
+    @property
+    def exactly(self) -> str:
+        """What to add to the name of anything made from these images, so that other bytes are not taken for them."""
+        return ", official" if self.form == "official" else ""
+
+    @property
+    def described(self) -> str:
+        """How many images, and in which form."""
+        return f"{len(self.rows)} images{self.exactly}"
 
     @property
     def train(self) -> Int[np.ndarray, " r"]:
@@ -54,17 +67,26 @@ class Images:
 
 
 def read_images(data: Path, name: str, *, most: tuple[int, int] | None = None) -> Images:
-    """Return an image set from `images/<name>_train.zip` and `images/<name>_test.zip` of the data folder.
+    """Return an image set from its official files in `images/<name>`; where these are not, from its sheets.
+
+    Sheets are `images/<name>_train.zip` and `images/<name>_test.zip`: the same images, to JPEG's accuracy.
 
     Args:
         data: the folder.
         name: of the set.
         most: how many training and test images to read, the first of each; all unless said.
     """
-    splits = zip(("train", "test"), most or (None, None), strict=True)
-    sides = [_side(data / "images" / f"{name}_{split}.zip", split, limit) for split, limit in splits]
+    if name in SETS:
+        require(data, [name])
+    form = "official" if name in SETS and held(data, name).form == "official" else "sheets"
+    sides = [
+        read_split(data / SETS[name].folder, name, split, most=limit)
+        if form == "official"
+        else _side(data / "images" / f"{name}_{split}.zip", split, limit)
+        for split, limit in zip(("train", "test"), most or (None, None), strict=True)
+    ]
     labels = np.concatenate([y for _, y in sides]).astype(np.int64)
-    return Images(np.concatenate([x for x, _ in sides]), labels, len(sides[0][1]), int(labels.max()) + 1)
+    return Images(np.concatenate([x for x, _ in sides]), labels, len(sides[0][1]), int(labels.max()) + 1, form)
 
 
 def _side(path: Path, split: str, most: int | None) -> tuple[np.ndarray, np.ndarray]:

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Int
 
 from askwho.exceptions import InvalidInputError
+from askwho_studies.data import PEOPLE, SETS, held, read_people, require
 
 FEES_OF_FIVE = (0.05, 0.045, 0.040, 0.035, 0.03)
 """The paper's schedule, the first expert the most expensive."""
@@ -47,10 +48,21 @@ def specialists(
     return said
 
 
-def annotators(data: Path) -> Int[np.ndarray, "n 3"]:
-    """Return the labels that three people gave to each CIFAR-10 training image, shape (50000, 3)."""
-    path = data / "images" / "cifar10n_cifar100n.npz"
-    if not path.is_file():
-        raise InvalidInputError(f"`data` must hold images/{path.name}, got {str(data)!r}.")
-    with np.load(path, allow_pickle=False) as stored:
-        return np.column_stack([stored[f"c10_random_label{j}"] for j in (1, 2, 3)]).astype(np.int64)
+def annotators(data: Path, truth: Int[np.ndarray, " r"] | None = None) -> Int[np.ndarray, "n 3"]:
+    """Return the labels that three people gave to each CIFAR-10 training image, shape (50000, 3).
+
+    Args:
+        data: the folder of data.
+        truth: shape (r,), the labels of the first training images: people's labels in another order are refused.
+    """
+    require(data, ["cifar10n"])
+    if held(data, "cifar10n").form == "official":
+        stored = read_people(data / SETS["cifar10n"].folder / PEOPLE)
+    else:
+        with np.load(data / SETS["cifar10n"].others[0], allow_pickle=False) as arrays:
+            stored = {name: arrays[f"c10_{name}"] for name in ("clean_label", *(f"random_label{j}" for j in (1, 2, 3)))}
+    if truth is not None and not np.array_equal(stored["clean_label"][: len(truth)], truth):
+        raise InvalidInputError(
+            "`data` must hold cifar10n in the order of cifar10's training images, got labels of other images."
+        )
+    return np.column_stack([stored[f"random_label{j}"] for j in (1, 2, 3)]).astype(np.int64)
