@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -427,3 +428,32 @@ def test_exploring_is_written_down(policy):
     assert {each.decision.id: each.decision.propensity for each in done} == told
     # Whom the policy would have asked anyway is asked in half of the cases and an eighth; any other in an eighth.
     assert {round(chance, 6) for chance in told.values()} == {0.125, 0.625}
+
+
+def test_a_hold_that_comes_too_late_for_its_call_is_given_back(policy):
+    class Slow:
+        """Books that keep the whole loop waiting for a hold, past the deadline."""
+
+        def __init__(self, ledger):
+            self._ledger = ledger
+
+        def __getattr__(self, name):
+            return getattr(self._ledger, name)
+
+        async def hold(self, calls, *, budgets=()):
+            held = await self._ledger.hold(calls, budgets=budgets)
+            time.sleep(0.3)
+            return held
+
+    async def main():
+        async with open_ledger(":memory:") as ledger:
+            await ledger.set_budget("all", nanos(100), "total")
+            async with Asker(policy, fakes(policy), ledger=Slow(ledger), budgets=["all"]) as asker:
+                done = await asker.ask(query(), Target(k=1), deadline=0.2)
+            return done, await ledger.balance("all"), [booked.status for booked in ledger.booked()]
+
+    done, balance, statuses = asyncio.run(main())
+    assert done.decision.verdict is None
+    assert (balance.held, balance.spent) == (0, 0)
+    assert statuses
+    assert set(statuses) == {"freed"}

@@ -132,7 +132,7 @@ def rows_of(table: Table) -> list[dict[str, Any]]:
 
 
 def _empty(cell: Any) -> bool:  # noqa: ANN401 - any cell
-    return cell is None or (isinstance(cell, float) and np.isnan(cell))
+    return cell is None or (isinstance(cell, float) and bool(np.isnan(cell)))
 
 
 def columns_of(done: list[Answered], *, grades: bool) -> dict[str, list[Any]]:

@@ -60,6 +60,11 @@ class Calling:
             self._nothing("withdrawn", "nobody waited for him any longer")
             raise
 
+    @property
+    def begun(self) -> bool:
+        """Whether it has run at all."""
+        return self._begun > 0.0
+
     def told(self, came: Came, why: str) -> Asked:
         """Return what is known of a call that is given up: it books itself as it ends."""
         return self._asked(came, booked=self.hold.worst if self._risky else 0, certain=not self._risky, why=why)
@@ -154,7 +159,7 @@ class Calling:
         return self.told(came, why)
 
     def _asked(self, came: Came, **told: Any) -> Asked:  # noqa: ANN401 - fields of `Asked`
-        took = asyncio.get_running_loop().time() - self._begun
+        took = asyncio.get_running_loop().time() - self._begun if self.begun else 0.0
         return Asked(self.hold.expert, came, attempts=self._attempts, seconds=took, **told)
 
 

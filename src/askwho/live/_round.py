@@ -144,6 +144,9 @@ class Round:
         """Give up whatever is still under way; it is booked."""
         for task, call in self.running.items():
             task.cancel()
+            if not call.begun:
+                # Cancelled before its first step a task never runs, and cannot book itself.
+                self.book(self.office.books.free(call.hold.id, why))
             self._bookings.append(self.office.behind.keep(task))
             self.calls[call.hold.expert] = call.told("withdrawn" if self.now < self.until else "late", why)
         self.running.clear()
