@@ -115,6 +115,7 @@ def _measured(experiment: Experiment, device: str | None, job: tuple[Scored, int
         return measure(
             found,
             surrogate=SurrogateCardinality(hidden=(), training=experiment.cardinality),
+            at_best=experiment.at_best,
             prices=LAMBDAS[::4] if quick else LAMBDAS,
             repetitions=5 if quick else REPETITIONS,
             random_state=seed,
