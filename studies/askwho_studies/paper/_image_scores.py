@@ -111,7 +111,7 @@ def scored(
     """
     rows = split(experiment, images, seed)
     panel = panel_of(experiment, images)
-    asked = f"{experiment.name}, {experiment.pool}, {len(images.rows)} images, quick: {quick}"
+    asked = f"{experiment.kept_as}, {experiment.pool}, {len(images.rows)} images, quick: {quick}"
     said = kept(
         cache / f"answers-{seed}.npz",
         asked,
@@ -191,7 +191,7 @@ def _best_rate(
         ]
         return {"rates": np.array(arm.rates), "held": np.array(held)}
 
-    found = kept(cache / f"rates-{arm.shift}.npz", f"{experiment.name}; {arm}; {training}", tried)
+    found = kept(cache / f"rates-{arm.shift}.npz", f"{experiment.kept_as}; {arm}; {training}", tried)
     return float(found["rates"][found["held"].argmin()])
 
 
