@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from askwho.exceptions import InvalidInputError
-from askwho_studies.paper import _image_study
+from askwho_studies.paper import _image_scores, _image_study
 from askwho_studies.paper._frontiers import Points
 from askwho_studies.paper._image_claims import best_within
 from askwho_studies.paper._image_experiments import EXPERIMENTS
-from askwho_studies.paper._image_scores import kept, panel_of, split
+from askwho_studies.paper._image_scores import kept, panel_of, scored, split
 from askwho_studies.paper._images import Images, read_images
 from askwho_studies.paper._pools import known_classes, specialists
 
@@ -139,6 +139,37 @@ def test_scores_are_read_back_only_under_the_settings_they_were_made_with(tmp_pa
         np.testing.assert_array_equal(kept(path, mark, make)["scores"], np.arange(3.0))
     assert len(made) == 2
     assert [file.name for file in path.parent.iterdir()] == ["scores.npz"]
+
+
+def test_where_k_is_learned_from_all_images_no_policy_scores_one_that_taught_it(tmp_path, monkeypatch):
+    images, trained = blank(600, 50), []
+
+    def scores(*how):
+        taught, wanted, panel = how[3], how[5], how[6]
+        trained.append(taught)
+        assert not any(np.isin(rows, taught).any() for rows in wanted.values())
+        # The score of a first label says whose it is.
+        return {name: np.eye(len(panel))[[0] * len(rows)] * rows[:, None] for name, rows in wanted.items()} | {
+            "held": np.array(0.0)
+        }
+
+    monkeypatch.setattr(_image_scores, "_scores", scores)
+    experiment = EXPERIMENTS["cifar10-all-images"]
+    assert experiment.kept_as == "cifar10"
+    few, every = (
+        scored(experiment, arm, images, 3, data=tmp_path, cache=tmp_path, features=None) for arm in experiment.arms
+    )
+    rows = split(experiment, images, 3)
+    # The arms share their policy, and five more have four fifths of its images each.
+    assert [len(taught) for taught in trained] == [
+        len(rows.policy),
+        *[pytest.approx(0.8 * len(rows.policy), abs=1)] * 5,
+    ]
+    assert len(few.learn.truth) == len(rows.learn)
+    told = every.learn.scores[:, 0] - every.learn.scores[:, 1]
+    assert sorted(np.rint(told).tolist()) == sorted(np.concatenate([rows.learn, rows.policy]).tolist())
+    np.testing.assert_array_equal(every.learn.truth, images.labels[np.rint(told).astype(int)])
+    np.testing.assert_array_equal(every.test.scores, few.test.scores)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

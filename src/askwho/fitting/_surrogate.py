@@ -53,7 +53,7 @@ class SurrogateCardinality:
             for price in self.fee_weights:
                 check.finite_number(price, "fee_weights", minimum=0.0)
         for rate in self.rates:
-            check.finite_number(rate, "rates", minimum=0.0)
+            replace(self.training, rate=rate)  # refuses what nothing could be trained with
 
     def fit(
         self,
