@@ -170,6 +170,9 @@ def test_where_k_is_learned_from_all_images_no_policy_scores_one_that_taught_it(
     assert sorted(np.rint(told).tolist()) == sorted(np.concatenate([rows.learn, rows.policy]).tolist())
     np.testing.assert_array_equal(every.learn.truth, images.labels[np.rint(told).astype(int)])
     np.testing.assert_array_equal(every.test.scores, few.test.scores)
+    # The scores twice, in two orders; and beside them what is there for features.
+    assert few.test.most.shape == (50, 32)
+    assert every.test.most.shape == (50, 48)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -166,7 +166,9 @@ def test_the_paper_s_size_at_its_best_sees_the_scores():
     pytest.importorskip("torch")
     problem = classification()
     # With nothing to tell queries apart but the scores, a network that does not see them has one size for all.
-    blind = {side: replace(getattr(problem, side), X=np.ones((n, 1), np.float32)) for side, n in ROWS.items()}
+    parts = {side: getattr(problem, side) for side in ROWS}
+    blind = {s: replace(part, X=np.ones((ROWS[s], 1), np.float32), seen=part.scores) for s, part in parts.items()}
+    assert blind["test"].take(np.arange(5)).most.shape == (5, 4)
     problem = replace(problem, **blind)
     plain = SurrogateCardinality(hidden=(), training=Training(epochs=20, batch=64, rate=1e-2))
     best = SurrogateCardinality(hidden=(16,), training=plain.training, rates=(1e-3, 1e-2))

@@ -106,7 +106,7 @@ def frontiers(
         scored: one seed.
         metric: what a committee's error is, while k(x) is learned and when it is judged.
         surrogate: how to train the paper's k(x) as printed, all its λ side by side; None leaves it out.
-        at_best: how to train it at its best, where it sees the policy's scores, too; None leaves it out.
+        at_best: how to train it at its best, where it sees the most that is known; None leaves it out.
         prices: the paper's λ.
         repetitions: how many times the random policy is drawn.
         random_state: the seed of k(x) and of the random policy.
@@ -121,18 +121,19 @@ def frontiers(
     k = np.arange(1, scored.widest + 1)
     found = {FIXED: _points(k, sides, [np.broadcast_to(k[:, None], (len(k), len(side))) for side in sides])}
 
-    for name, settings, seen in ((PER_PRICE, surrogate, _features), (AT_BEST, at_best, _features_and_scores)):
+    inputs = {PER_PRICE: [part.X for part in _parts(scored)], AT_BEST: [part.most for part in _parts(scored)]}
+    for name, settings in ((PER_PRICE, surrogate), (AT_BEST, at_best)):
         if settings is None:
             continue
         networks = settings.fit(
-            seen(scored.learn),
+            inputs[name][0],
             [learn.errors] * len(prices),
             [learn.fees] * len(prices),
             fee_weights=np.array(prices),
             random_state=random_state,
             device=device,
         ).networks
-        sizes = [networks.scores(seen(part)).argmax(axis=2) + 1 for part in _judged(scored)]
+        sizes = [networks.scores(seen).argmax(axis=2) + 1 for seen in inputs[name][1:]]
         found[name] = _points(np.array(prices), sides, sizes)
         say(f"{metric.name}: {name}")
 
@@ -190,15 +191,6 @@ def _parts(scored: Scored) -> tuple[Part, Part, Part]:
 
 def _judged(scored: Scored) -> tuple[Part, Part]:
     return scored.choose, scored.test
-
-
-def _features(part: Part) -> Float[np.ndarray, "n d"]:
-    return part.X
-
-
-def _features_and_scores(part: Part) -> Float[np.ndarray, "n d"]:
-    """What the k(x) that is learned once sees, too: scores from the best to the worst, each entity's, and features."""
-    return np.concatenate([-np.sort(-part.scores, axis=1), part.scores, part.X], axis=1, dtype=np.float32)
 
 
 def _points(settings: np.ndarray, sides: Sequence[_Prefixes], sizes: Sequence[np.ndarray]) -> Points:

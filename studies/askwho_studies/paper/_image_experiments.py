@@ -36,6 +36,7 @@ class Arm:
         rates: learning rates to choose from by the held-out loss of the first seed; the experiment's own unless said.
         folds: so many more policies, each of the other folds, score the images that the policy learned from: k(x) is
             then learned from all of them; with none, from the held-out images alone.
+        encoded: whether the paper's k(x) at its best sees the encoder's features beside the policy's scores.
     """
 
     shift: Literal["max", "sum"] = "max"
@@ -45,6 +46,8 @@ class Arm:
     epochs: int | None = None
     rates: tuple[float, ...] = ()
     folds: int = 0
+    # Not shown: a policy's scores are kept under what its arm is shown as, and do not depend on this.
+    encoded: bool = field(default=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,10 @@ EXPERIMENTS = {
         replace(
             _CIFAR10,
             name="cifar10-all-images",
-            arms={"shift max": Arm("max"), "shift max, k(x) from all images": Arm("max", folds=_FOLDS)},
+            # Features help where there are rows enough, by the rows to choose by of the first seed: mean gains over fixed
+            # k of 0.87 with and 0.61 without (majority), 0.69 and 0.66 (weighted); from 4,000 rows 0.24 and 0.40, 0.31
+            # and 0.30.
+            arms={"shift max": Arm("max"), "shift max, k(x) from all images": Arm("max", folds=_FOLDS, encoded=True)},
             policies="cifar10",
         ),
         Experiment(

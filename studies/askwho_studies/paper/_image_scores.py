@@ -121,7 +121,7 @@ def scored(
     errors = (answers.values != images.labels[:, None]).astype(np.float64)
     settings = experiment.arms[arm]
     training = _training(experiment, settings)
-    policy = replace(settings, rates=(), folds=0)
+    policy = replace(settings, rates=(), folds=0, encoded=False)
     if settings.rates:
         training = replace(training, rate=_best_rate(experiment, settings, images, rows, panel, errors, cache, device))
     if training.rate == experiment.training.rate:
@@ -149,8 +149,11 @@ def scored(
     for name, of in index.items():
         scores = log_shares(found[name])
         heard = Answers(answers.values[of], answers.states[of])
-        known = scores if features is None else features[of]
-        parts[name] = Part(known.astype(np.float32), scores, heard, images.labels[of], errors[of])
+        known = (scores if features is None else features[of]).astype(np.float32)
+        # As the k(x) that is learned once: scores from the best to the worst, and each entity's.
+        seen = [-np.sort(-scores, axis=1), scores, *([known] if settings.encoded else [])]
+        seen = np.concatenate(seen, axis=1, dtype=np.float32)
+        parts[name] = Part(known, scores, heard, images.labels[of], errors[of], seen)
     return Scored(panel, "classification", learn=parts["learn"], choose=parts["choose"], test=parts["test"])
 
 
