@@ -196,6 +196,22 @@ def test_a_small_run_of_each(name, tmp_path, monkeypatch):
     assert not any("epoch" in line for line in said[before:])
 
 
+def test_an_arm_alone_still_has_the_policy_it_shares(tmp_path, monkeypatch):
+    experiment = EXPERIMENTS["cifar10-all-images"]
+    last, made = list(experiment.arms)[-1], []
+
+    def stop(given, arm, *_, **__):
+        made.append((list(given.arms), arm))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_image_study, "read_images", lambda *_, **__: blank(60, 10))
+    monkeypatch.setattr(_image_study, "_features", lambda *_: (None, None))
+    monkeypatch.setattr(_image_study, "scored", stop)
+    with pytest.raises(KeyboardInterrupt):
+        _image_study.run_images("cifar10-all-images", tmp_path, arms=[last], workers=1)
+    assert made == [(list(experiment.arms), last)]
+
+
 def test_the_best_setting_within_a_budget_is_chosen_on_other_rows():
     fees = np.array([0.0, 0.1, 0.5])
     errors, chosen = np.array([0.2, 0.4, 0.0]), np.array([0.3, 0.1, 0.0])

@@ -131,8 +131,8 @@ EXPERIMENTS = {
         replace(
             _CIFAR10,
             name="cifar10-all-images",
-            # Features help where there are rows enough, by the rows to choose by of the first seed: mean gains over fixed
-            # k of 0.87 with and 0.61 without (majority), 0.69 and 0.66 (weighted); from 4,000 rows 0.24 and 0.40, 0.31
+            # Features help where rows are many, by the rows to choose by of the first seed: mean gains over fixed k of
+            # 0.87 with and 0.61 without them (majority), 0.69 and 0.66 (weighted); from 4,000 rows 0.24 and 0.40, 0.31
             # and 0.30.
             arms={"shift max": Arm("max"), "shift max, k(x) from all images": Arm("max", folds=_FOLDS, encoded=True)},
             policies="cifar10",

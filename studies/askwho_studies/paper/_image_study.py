@@ -64,14 +64,13 @@ def run_images(
     say = progress or (lambda _: None)
     full = EXPERIMENTS[name]
     experiment = full.quick() if quick else full
-    if arms is not None:
-        experiment = replace(experiment, arms={arm: experiment.arms[arm] for arm in arms})
     images = read_images(data, experiment.data, most=QUICK_IMAGES if quick else None)
     numbers = range(seeds if seeds is not None else 1 if quick else SEEDS)
     place = Path("askwho-results") if out is None else out
     cache = place / "scores" / (f"{experiment.kept_as}-quick" if quick else experiment.kept_as)
     features, encoder = (None, None) if quick else _features(images, cache, device)
     say(f"{len(images.rows)} images; k(x) is learned from {encoder or 'the scores of the policy'}")
+    by_arm: dict[str, list[Measured]] = {arm: [] for arm in arms or experiment.arms}
     jobs = (
         (
             scored(
@@ -89,9 +88,8 @@ def run_images(
             seed,
         )
         for seed in numbers
-        for arm in experiment.arms
+        for arm in by_arm
     )
-    by_arm: dict[str, list[Measured]] = {arm: [] for arm in experiment.arms}
     work = partial(_measured, experiment, device, quick=quick)
     for place, measured in enumerate(_each(work, jobs, workers if len(numbers) * len(by_arm) > 1 else 1)):
         seed, arm = numbers[place // len(by_arm)], list(by_arm)[place % len(by_arm)]
@@ -103,7 +101,11 @@ def run_images(
         seeds=list(numbers),
         quick=quick,
         seconds=time.perf_counter() - start,
-        settings={**_settings(experiment, images, encoder), "policies trained on": trained_on(cache)},
+        settings={
+            # A policy may be that of an arm that was left out, so only here is it left out.
+            **_settings(replace(experiment, arms={arm: experiment.arms[arm] for arm in by_arm}), images, encoder),
+            "policies trained on": trained_on(cache),
+        },
         arms={arm: summary(measured) for arm, measured in by_arm.items()},
         claims=image_claims(name, by_arm),
     )
