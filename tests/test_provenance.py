@@ -40,3 +40,8 @@ def test_a_change_of_code_beside_the_library_is_told(work, changed, alone, toget
     assert module.provenance()["commit"].endswith("+changes") == alone
     assert module.provenance(beside=work / "beside")["commit"].endswith("+changes") == together
     assert module.provenance("pytest")["versions"]["pytest"] == pytest.__version__
+
+
+def test_a_copy_without_a_history_is_told_its_commit(monkeypatch):
+    monkeypatch.setenv("ASKWHO_COMMIT", "abc")
+    assert _provenance.provenance()["commit"] == "abc"

@@ -21,7 +21,8 @@ def provenance(*libraries: str, beside: Path | None = None) -> dict[str, object]
         beside: another folder of code the result depends on: changes there are told like the library's own.
     """
     return {
-        "commit": _commit(beside),
+        # A copy of the tree on another machine has another history: there the commit is told.
+        "commit": os.environ.get("ASKWHO_COMMIT") or _commit(beside),
         "versions": {
             "python": platform.python_version(),
             **{name: _version(name) for name in (*_LIBRARIES, *libraries)},

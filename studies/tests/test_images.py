@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from askwho.exceptions import InvalidInputError
-from askwho_studies.paper import _image_study
+from askwho_studies.paper import _image_scores, _image_study
 from askwho_studies.paper._frontiers import Points
 from askwho_studies.paper._image_claims import best_within
 from askwho_studies.paper._image_experiments import EXPERIMENTS
-from askwho_studies.paper._image_scores import kept, panel_of, split
+from askwho_studies.paper._image_scores import kept, panel_of, scored, split
 from askwho_studies.paper._images import Images, read_images
 from askwho_studies.paper._pools import known_classes, specialists
 
@@ -143,6 +143,40 @@ def test_scores_are_read_back_only_under_the_settings_they_were_made_with(tmp_pa
     assert [file.name for file in path.parent.iterdir()] == ["scores.npz"]
 
 
+def test_where_k_is_learned_from_all_images_no_policy_scores_one_that_taught_it(tmp_path, monkeypatch):
+    images, trained = blank(600, 50), []
+
+    def scores(*how):
+        taught, wanted, panel = how[3], how[5], how[6]
+        trained.append(taught)
+        assert not any(np.isin(rows, taught).any() for rows in wanted.values())
+        # The score of a first label says whose it is.
+        return {name: np.eye(len(panel))[[0] * len(rows)] * rows[:, None] for name, rows in wanted.items()} | {
+            "held": np.array(0.0)
+        }
+
+    monkeypatch.setattr(_image_scores, "_scores", scores)
+    experiment = EXPERIMENTS["cifar10-all-images"]
+    assert experiment.kept_as == "cifar10"
+    few, every = (
+        scored(experiment, arm, images, 3, data=tmp_path, cache=tmp_path, features=None) for arm in experiment.arms
+    )
+    rows = split(experiment, images, 3)
+    # The arms share their policy, and five more have four fifths of its images each.
+    assert [len(taught) for taught in trained] == [
+        len(rows.policy),
+        *[pytest.approx(0.8 * len(rows.policy), abs=1)] * 5,
+    ]
+    assert len(few.learn.truth) == len(rows.learn)
+    told = every.learn.scores[:, 0] - every.learn.scores[:, 1]
+    assert sorted(np.rint(told).tolist()) == sorted(np.concatenate([rows.learn, rows.policy]).tolist())
+    np.testing.assert_array_equal(every.learn.truth, images.labels[np.rint(told).astype(int)])
+    np.testing.assert_array_equal(every.test.scores, few.test.scores)
+    # The scores twice, in two orders; and beside them what is there for features.
+    assert few.test.most.shape == (50, 32)
+    assert every.test.most.shape == (50, 48)
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_small_run_of_each(name, tmp_path, monkeypatch):
     if DATA is None or not (Path(DATA) / "images").is_dir():
@@ -162,6 +196,22 @@ def test_a_small_run_of_each(name, tmp_path, monkeypatch):
     before = len(said)
     _image_study.run_images(name, Path(DATA), out=tmp_path, quick=True, device="cpu", progress=said.append)
     assert not any("epoch" in line for line in said[before:])
+
+
+def test_an_arm_alone_still_has_the_policy_it_shares(tmp_path, monkeypatch):
+    experiment = EXPERIMENTS["cifar10-all-images"]
+    last, made = list(experiment.arms)[-1], []
+
+    def stop(given, arm, *_, **__):
+        made.append((list(given.arms), arm))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_image_study, "read_images", lambda *_, **__: blank(60, 10))
+    monkeypatch.setattr(_image_study, "_features", lambda *_: (None, None))
+    monkeypatch.setattr(_image_study, "scored", stop)
+    with pytest.raises(KeyboardInterrupt):
+        _image_study.run_images("cifar10-all-images", tmp_path, arms=[last], workers=1)
+    assert made == [(list(experiment.arms), last)]
 
 
 def test_the_best_setting_within_a_budget_is_chosen_on_other_rows():

@@ -18,6 +18,7 @@ from askwho_studies.paper._baselines import agreement_stops, in_house_first, ora
 from askwho_studies.paper._california import housing
 from askwho_studies.paper._claims import Claim, claims_table, mean_of, spread_of
 from askwho_studies.paper._frontiers import (
+    AT_BEST,
     CASCADE,
     EVERYBODY,
     FIXED,
@@ -159,6 +160,26 @@ def test_both_kinds_of_size_and_every_price_of_the_paper_s():
     assert methods[PER_PRICE].settings.tolist() == [0.0, 1.0, 1e3]
     assert ((methods[PER_PRICE].sizes >= 1) & (methods[PER_PRICE].sizes <= 4)).all()
     assert {0.0, 1.0, 1e3} <= set(methods[ONCE].settings)
+
+
+def test_the_paper_s_size_at_its_best_sees_the_scores():
+    pytest.importorskip("torch")
+    problem = classification()
+    # With nothing to tell queries apart but the scores, a network that does not see them has one size for all.
+    parts = {side: getattr(problem, side) for side in ROWS}
+    blind = {s: replace(part, X=np.ones((ROWS[s], 1), np.float32), seen=part.scores) for s, part in parts.items()}
+    assert blind["test"].take(np.arange(5)).most.shape == (5, 4)
+    problem = replace(problem, **blind)
+    plain = SurrogateCardinality(hidden=(), training=Training(epochs=20, batch=64, rate=1e-2))
+    best = SurrogateCardinality(hidden=(16,), training=plain.training, rates=(1e-3, 1e-2))
+    methods = frontiers(
+        problem, CLASSIFICATION[0], surrogate=plain, at_best=best, prices=(1.0, 2.0, 3.0), repetitions=1
+    )
+    assert methods[AT_BEST].settings.tolist() == methods[PER_PRICE].settings.tolist() == [1.0, 2.0, 3.0]
+    assert (methods[PER_PRICE].sizes % 1 == 0).all()
+    assert (methods[AT_BEST].sizes % 1 > 0).any()
+    seeds = [measure(problem, surrogate=None, at_best=best, prices=(1.0,), repetitions=1)]
+    assert list(summary(seeds)["metrics"]["majority"]["gains"]) == [AT_BEST, ONCE]
 
 
 def test_a_rival_asks_the_entity_it_scores_highest():

@@ -54,6 +54,20 @@ def test_k_is_the_best_at_every_price(u):
         np.testing.assert_array_equal(sizes(chooser, np.eye(4), float(price), width=4), best)
 
 
+def test_every_price_keeps_the_rate_that_is_best_on_held_out_rows():
+    X, errors, fees, query = lessons()
+
+    def networks(**options):
+        return network(SurrogateCardinality(hidden=(8,), **options), X, errors[query], fees[query]).networks
+
+    alone = [networks(training=Training(epochs=4, batch=64, rate=rate)) for rate in (1e-5, 1e-2)]
+    both = networks(training=QUICK, rates=(1e-5, 1e-2))
+    held = np.stack([each.held for each in alone])
+    assert (held[1] < held[0]).all()
+    np.testing.assert_allclose(both.held, held.min(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(both.scores(X), alone[1].scores(X), atol=1e-5)
+
+
 def test_k_is_the_best_in_expectation():
     # Outcomes that differ under one query: the mean decides, not the most frequent best.
     rng = np.random.default_rng(0)
@@ -160,6 +174,7 @@ def test_committees_that_nobody_could_score_teach_nothing():
         ({"fee_weights": (0.1, -1.0)}, "`fee_weights` must be a finite number of at least 0, got -1.0."),
         ({"u": -1.0}, "`u` must be a finite number of at least 0, got -1.0"),
         ({"metric": "best"}, "`metric` must be one of 'majority', 'weighted-vote'"),
+        ({"rates": (1e-3, 0.0)}, "`rate` must be above 0, got 0"),
     ],
 )
 def test_settings_that_cannot_be_used_are_refused(options, message):

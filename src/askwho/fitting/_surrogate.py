@@ -1,7 +1,7 @@
 """The paper's k(x) (Algorithm 2): a network for each price, all of them trained side by side."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -31,6 +31,8 @@ class SurrogateCardinality:
         u: the member of the comp-sum family.
         hidden: widths of the hidden layers.
         training: how to train; the paper's settings for its tabular experiment, with an early stop.
+        rates: learning rates to try side by side, instead of that of `training`: every price keeps the network whose
+            loss on the held-out tenth is the least.
     """
 
     fee_weights: tuple[float, ...] | None = None
@@ -39,6 +41,7 @@ class SurrogateCardinality:
     u: float = 1.0
     hidden: tuple[int, ...] = (64, 64)
     training: Training = _TRAINING
+    rates: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         check_u(self.u)
@@ -49,6 +52,8 @@ class SurrogateCardinality:
                 raise InvalidInputError("`fee_weights` must hold one price at the least, got none.")
             for price in self.fee_weights:
                 check.finite_number(price, "fee_weights", minimum=0.0)
+        for rate in self.rates:
+            replace(self.training, rate=rate)  # refuses what nothing could be trained with
 
     def fit(
         self,
@@ -91,20 +96,26 @@ class SurrogateCardinality:
                 f"`errors` must hold committees that can be scored, got {int(known.sum())} rows with any."
             )
         targets, loss = weighted_objective(losses, u=self.u)
+        prices, tries = len(fee_weights), max(1, len(self.rates))
+        training = self.training
+        if self.rates:
+            training = replace(training, rate=tuple(np.repeat(self.rates, prices).tolist()))
         found = fit_perceptrons(
             X,
-            targets,
+            [np.tile(target, (tries, 1, 1)) for target in targets],
             loss,
             outputs=losses.shape[2],
             hidden=self.hidden,
-            training=self.training,
+            training=training,
             rows=rows,
             held=held,
-            seeds=[random_state] * len(fee_weights),
+            seeds=[random_state] * (tries * prices),
             device=device,
             progress=progress,
         )
-        return CardinalityNetworks(np.asarray(fee_weights, dtype=np.float64), found)
+        best = found.held.reshape(tries, prices).argmin(axis=0)
+        kept = found.take(best * prices + np.arange(prices))
+        return CardinalityNetworks(np.asarray(fee_weights, dtype=np.float64), kept)
 
 
 def checked_cardinality(given: object) -> SurrogateCardinality | None:

@@ -1,7 +1,7 @@
 """Perceptrons on scaled features, trained side by side by a weighted comp-sum loss: arrays once they are fitted."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,11 @@ class Perceptrons:
         widest = max(weight.shape[2] for weight in self.weights)
         step = max(1, _BLOCK_CELLS // (len(self) * widest))
         return np.concatenate([self._block(X[i : i + step]) for i in range(0, len(X), step)], axis=1)
+
+    def take(self, members: Int[np.ndarray, " m"]) -> "Perceptrons":
+        """Return some of the members."""
+        weights, biases = ([layer[members] for layer in part] for part in (self.weights, self.biases))
+        return replace(self, weights=weights, biases=biases, held=self.held[members])
 
     def to_state(self) -> State:
         """Return what is written: a graph, which gives the same scores."""

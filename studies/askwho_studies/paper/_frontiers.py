@@ -20,6 +20,10 @@ REPETITIONS = 50
 """How many times the random policy is drawn (paper, Reproducibility)."""
 # What the methods are called in results and figures: a fixed k, and both kinds of k(x);
 FIXED, PER_PRICE, ONCE = "top-k", "k(x), a network for each λ", "k(x), learned once"
+# the first kind again, with what the second gets: the policy's own scores, enough steps, a hidden layer;
+AT_BEST = "k(x), a network for each λ, at its best"
+ADAPTIVE = (PER_PRICE, AT_BEST, ONCE)
+"""Every k(x)."""
 # what needs no learning, or needs the truth;
 RANDOM, ORACLE, ORACLE_SIZE = "random", "oracle", "oracle k(x)"
 # and rivals that ask whatever the query is.
@@ -89,6 +93,7 @@ def frontiers(
     metric: Metric,
     *,
     surrogate: SurrogateCardinality | None,
+    at_best: SurrogateCardinality | None = None,
     prices: Sequence[float] = LAMBDAS,
     repetitions: int = REPETITIONS,
     random_state: int = 0,
@@ -100,7 +105,8 @@ def frontiers(
     Args:
         scored: one seed.
         metric: what a committee's error is, while k(x) is learned and when it is judged.
-        surrogate: how to train the paper's k(x), all its λ side by side; None leaves it out.
+        surrogate: how to train the paper's k(x) as printed, all its λ side by side; None leaves it out.
+        at_best: how to train it at its best, where it sees the most that is known; None leaves it out.
         prices: the paper's λ.
         repetitions: how many times the random policy is drawn.
         random_state: the seed of k(x) and of the random policy.
@@ -115,18 +121,21 @@ def frontiers(
     k = np.arange(1, scored.widest + 1)
     found = {FIXED: _points(k, sides, [np.broadcast_to(k[:, None], (len(k), len(side))) for side in sides])}
 
-    if surrogate is not None:
-        networks = surrogate.fit(
-            scored.learn.X,
+    inputs = {PER_PRICE: [part.X for part in _parts(scored)], AT_BEST: [part.most for part in _parts(scored)]}
+    for name, settings in ((PER_PRICE, surrogate), (AT_BEST, at_best)):
+        if settings is None:
+            continue
+        networks = settings.fit(
+            inputs[name][0],
             [learn.errors] * len(prices),
             [learn.fees] * len(prices),
             fee_weights=np.array(prices),
             random_state=random_state,
             device=device,
         ).networks
-        sizes = [networks.scores(part.X).argmax(axis=2) + 1 for part in _judged(scored)]
-        found[PER_PRICE] = _points(np.array(prices), sides, sizes)
-        say(f"{metric.name}: {PER_PRICE}")
+        sizes = [networks.scores(seen).argmax(axis=2) + 1 for seen in inputs[name][1:]]
+        found[name] = _points(np.array(prices), sides, sizes)
+        say(f"{metric.name}: {name}")
 
     grid = np.unique([*prices, *price_grid(scored.panel.fees, scored.learn.errors, _MORE_PRICES)])
     curves = _curves(scored, ranked, learn.errors, random_state)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from askwho_studies.paper._claims import Claim
-from askwho_studies.paper._frontiers import FIXED, ONCE, PER_PRICE, Points
+from askwho_studies.paper._frontiers import ADAPTIVE, FIXED, Points
 from askwho_studies.paper._image_scores import PAPER_SVHN
 from askwho_studies.paper._summary import Measured, shown, spread
 
@@ -41,12 +41,11 @@ def image_claims(name: str, arms: Mapping[str, Sequence[Measured]]) -> list[Clai
         if name in _TABLES and arm == next(iter(arms)):
             found.append(_table(_TABLES[name], seeds))
         for who, metric, figure, where in _FIGURES.get(name, ()):
-            methods = (FIXED,) if who == "fixed k" else (PER_PRICE, ONCE)
-            for method in methods:
+            for method in (FIXED,) if who == "fixed k" else ADAPTIVE:
                 got = [best_within(seed.metrics[metric][method], _BUDGET) for seed in seeds]
                 found.append(_claim(f"{arm}: {metric} {figure} {where} with {who}", method, got, figure))
         for metric in list(seeds[0].metrics)[:3]:
-            found += [_gain(f"{arm}: {metric}", method, seeds, metric) for method in (PER_PRICE, ONCE)]
+            found += [_gain(f"{arm}: {metric}", method, seeds, metric) for method in ADAPTIVE]
     return found
 
 

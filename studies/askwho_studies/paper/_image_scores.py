@@ -1,6 +1,6 @@
 """An image experiment up to its policies' scores, kept in files so that a run goes on where it stopped."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -111,7 +111,7 @@ def scored(
     """
     rows = split(experiment, images, seed)
     panel = panel_of(experiment, images)
-    asked = f"{experiment.name}, {experiment.pool}, {images.described}, quick: {quick}"
+    asked = f"{experiment.kept_as}, {experiment.pool}, {images.described}, quick: {quick}"
     said = kept(
         cache / f"answers-{seed}.npz",
         asked,
@@ -121,24 +121,39 @@ def scored(
     errors = (answers.values != images.labels[:, None]).astype(np.float64)
     settings = experiment.arms[arm]
     training = _training(experiment, settings)
+    policy = replace(settings, rates=(), folds=0, encoded=False)
     if settings.rates:
         training = replace(training, rate=_best_rate(experiment, settings, images, rows, panel, errors, cache, device))
-        if training.rate == experiment.training.rate:
-            # The printed rate is the best: its own arm is this one.
-            arm = next((n for n, a in experiment.arms.items() if a == replace(settings, rates=())), arm)
-    found = kept(
-        cache / f"{arm.replace(' ', '-').replace(',', '')}-{seed}.npz",
-        f"{asked}; {replace(settings, rates=())}; {training}",
-        lambda: _scores(settings, training, images, rows, panel, errors, seed, device, progress),
-    )
-    if progress is not None:
-        progress(f"{experiment.name}, {arm}, seed {seed}: policy's held-out loss {float(found['held']):.4f}")
+    if training.rate == experiment.training.rate:
+        # The printed rate is the best, or k(x) alone differs: the policy is another arm's.
+        arm = next((n for n, a in experiment.arms.items() if a == policy), arm)
+    file, mark = f"{arm.replace(' ', '-').replace(',', '')}-{seed}", f"{asked}; {policy}; {training}"
+
+    def score(name: str, taught: np.ndarray, wanted: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        how = policy, training, images, taught, rows.learn, wanted, panel, errors, seed, device, progress
+        found = kept(cache / f"{name}.npz", mark, lambda: _scores(*how))
+        if progress is not None:
+            progress(f"{experiment.name}, {name}: policy's held-out loss {float(found['held']):.4f}")
+        return found
+
+    index = {"learn": rows.learn, "choose": rows.choose, "test": rows.test}
+    found = score(file, rows.policy, index)
+    if settings.folds:
+        fold = folds(np.arange(len(rows.policy)), settings.folds, random_state=seed)
+        for each, (seen, left) in enumerate(each_fold(fold), start=1):
+            more = {"left": rows.policy[left]}
+            crossed = score(f"{file}-fold-{each}-of-{settings.folds}", rows.policy[seen], more)["left"]
+            found["learn"] = np.concatenate([found["learn"], crossed])
+            index["learn"] = np.concatenate([index["learn"], more["left"]])
     parts: dict[str, Part] = {}
-    for name in ("learn", "choose", "test"):
-        index, scores = getattr(rows, name), log_shares(found[name])
-        heard = Answers(answers.values[index], answers.states[index])
-        known = scores if features is None else features[index]
-        parts[name] = Part(known.astype(np.float32), scores, heard, images.labels[index], errors[index])
+    for name, of in index.items():
+        scores = log_shares(found[name])
+        heard = Answers(answers.values[of], answers.states[of])
+        known = (scores if features is None else features[of]).astype(np.float32)
+        # As the k(x) that is learned once: scores from the best to the worst, and each entity's.
+        seen = [-np.sort(-scores, axis=1), scores, *([known] if settings.encoded else [])]
+        seen = np.concatenate(seen, axis=1, dtype=np.float32)
+        parts[name] = Part(known, scores, heard, images.labels[of], errors[of], seen)
     return Scored(panel, "classification", learn=parts["learn"], choose=parts["choose"], test=parts["test"])
 
 
@@ -172,12 +187,14 @@ def _best_rate(
     def tried() -> dict[str, np.ndarray]:
         short = replace(training, epochs=max(1, training.epochs // 3))
         held = [
-            _scores(arm, replace(short, rate=rate), images, rows, panel, errors, 0, device, None)["held"]
+            _scores(
+                arm, replace(short, rate=rate), images, rows.policy, rows.learn, {}, panel, errors, 0, device, None
+            )["held"]
             for rate in arm.rates
         ]
         return {"rates": np.array(arm.rates), "held": np.array(held)}
 
-    found = kept(cache / f"rates-{arm.shift}.npz", f"{experiment.name}{images.exactly}; {arm}; {training}", tried)
+    found = kept(cache / f"rates-{arm.shift}.npz", f"{experiment.kept_as}{images.exactly}; {arm}; {training}", tried)
     return float(found["rates"][found["held"].argmin()])
 
 
@@ -185,21 +202,23 @@ def _scores(
     arm: Arm,
     training: Training,
     images: Images,
-    rows: Split,
+    taught: np.ndarray,
+    held: np.ndarray,
+    wanted: Mapping[str, np.ndarray],
     panel: Panel,
     errors: np.ndarray,
     seed: int,
     device: str | None,
     progress: Progress | None,
 ) -> dict[str, np.ndarray]:
-    """A trained policy's scores of the held-out and the test images."""
+    """A trained policy's scores of images that it has not seen, and its loss on those that chose its weights."""
     from askwho_studies.paper._image_training import device_name, fit_policy, outputs  # noqa: PLC0415 - imports torch
 
-    module, held = fit_policy(
+    module, loss = fit_policy(
         images,
         augmented_costs(errors, panel=panel),
-        rows=rows.policy,
-        held=rows.learn,
+        rows=taught,
+        held=held,
         depth=arm.depth,
         width=arm.width,
         moved=arm.moved,
@@ -209,8 +228,8 @@ def _scores(
         device=device,
         progress=progress,
     )
-    found = {name: outputs(module, images, getattr(rows, name), device) for name in ("learn", "choose", "test")}
-    return {**found, "held": np.array(held), "trained_on": np.array(device_name(device))}
+    found = {name: outputs(module, images, rows, device) for name, rows in wanted.items()}
+    return {**found, "held": np.array(loss), "trained_on": np.array(device_name(device))}
 
 
 def _base(images: Images, rows: Split, seed: int, quick: bool, device: str | None) -> np.ndarray:  # noqa: FBT001

@@ -2,9 +2,9 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -38,6 +38,7 @@ def run_images(
     *,
     out: Path | None = None,
     seeds: int | None = None,
+    arms: Collection[str] | None = None,
     quick: bool = False,
     workers: int = 2,
     device: str | None = None,
@@ -52,6 +53,7 @@ def run_images(
         data: the folder that holds `images/`.
         out: a folder; nothing is written unless said.
         seeds: how many; four, or one for a quick run, unless said.
+        arms: some of the experiment's arms, by name; all unless said.
         quick: few images, one narrow network, few epochs.
         workers: how many policies are measured at a time, each in a process of its own; they are trained one by one.
         device: `"cpu"`, `"cuda"`; by itself unless said.
@@ -65,9 +67,10 @@ def run_images(
     images = read_images(data, experiment.data, most=QUICK_IMAGES if quick else None)
     numbers = range(seeds if seeds is not None else 1 if quick else SEEDS)
     place = Path("askwho-results") if out is None else out
-    cache = place / "scores" / (f"{name}-quick" if quick else name)
+    cache = place / "scores" / (f"{experiment.kept_as}-quick" if quick else experiment.kept_as)
     features, encoder = (None, None) if quick else _features(images, cache, device)
     say(f"{len(images.rows)} images; k(x) is learned from {encoder or 'the scores of the policy'}")
+    by_arm: dict[str, list[Measured]] = {arm: [] for arm in arms or experiment.arms}
     jobs = (
         (
             scored(
@@ -85,13 +88,12 @@ def run_images(
             seed,
         )
         for seed in numbers
-        for arm in experiment.arms
+        for arm in by_arm
     )
-    arms: dict[str, list[Measured]] = {arm: [] for arm in experiment.arms}
     work = partial(_measured, experiment, device, quick=quick)
-    for place, measured in enumerate(_each(work, jobs, workers if len(numbers) * len(arms) > 1 else 1)):
-        seed, arm = numbers[place // len(arms)], list(arms)[place % len(arms)]
-        arms[arm].append(measured)
+    for place, measured in enumerate(_each(work, jobs, workers if len(numbers) * len(by_arm) > 1 else 1)):
+        seed, arm = numbers[place // len(by_arm)], list(by_arm)[place % len(by_arm)]
+        by_arm[arm].append(measured)
         say(f"{arm}, seed {seed}: measured after {time.perf_counter() - start:.0f} s")
     found = study(
         name,
@@ -99,9 +101,13 @@ def run_images(
         seeds=list(numbers),
         quick=quick,
         seconds=time.perf_counter() - start,
-        settings={**_settings(experiment, images, encoder), "policies trained on": trained_on(cache)},
-        arms={arm: summary(measured) for arm, measured in arms.items()},
-        claims=image_claims(name, arms),
+        settings={
+            # A policy may be that of an arm that was left out, so only here is it left out.
+            **_settings(replace(experiment, arms={arm: experiment.arms[arm] for arm in by_arm}), images, encoder),
+            "policies trained on": trained_on(cache),
+        },
+        arms={arm: summary(measured) for arm, measured in by_arm.items()},
+        claims=image_claims(name, by_arm),
     )
     if out is not None:
         say(f"{', '.join(write(found, out))} in {out}")
@@ -115,6 +121,7 @@ def _measured(experiment: Experiment, device: str | None, job: tuple[Scored, int
         return measure(
             found,
             surrogate=SurrogateCardinality(hidden=(), training=experiment.cardinality),
+            at_best=experiment.at_best,
             prices=LAMBDAS[::4] if quick else LAMBDAS,
             repetitions=5 if quick else REPETITIONS,
             random_state=seed,

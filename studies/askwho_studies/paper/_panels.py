@@ -12,12 +12,23 @@ import numpy as np
 
 from askwho_studies._provenance import provenance
 from askwho_studies.paper._claims import Claim, claims_table
-from askwho_studies.paper._frontiers import CASCADE, EVERYBODY, FIXED, ONCE, ORACLE, PER_PRICE, RANDOM
+from askwho_studies.paper._frontiers import (
+    ADAPTIVE,
+    AT_BEST,
+    CASCADE,
+    EVERYBODY,
+    FIXED,
+    ONCE,
+    ORACLE,
+    PER_PRICE,
+    RANDOM,
+)
 
 # One look a method in all panels; markers tell them apart where colours cannot.
 _STYLES: Mapping[str, Mapping[str, Any]] = {
     FIXED: {"color": "#1f77b4", "marker": "o", "linestyle": "-"},
     PER_PRICE: {"color": "#2ca02c", "marker": "s", "linestyle": "-"},
+    AT_BEST: {"color": "#17becf", "marker": "p", "linestyle": "-"},
     ONCE: {"color": "#c1121f", "marker": ".", "linestyle": "-"},
     RANDOM: {"color": "#7f7f7f", "marker": "x", "linestyle": ":"},
     ORACLE: {"color": "black", "marker": "^", "linestyle": "--"},
@@ -107,7 +118,7 @@ def draw(found: Mapping[str, Any], path: Path) -> str | None:
     axes = np.atleast_2d(figure.subplots(len(arms), 4))
     for row, (arm, table) in zip(axes, arms.items(), strict=True):
         metrics = list(table["metrics"])[:3]
-        shown = [(metrics[0], (FIXED, RANDOM, ORACLE)), *((m, (FIXED, PER_PRICE, ONCE)) for m in metrics)]
+        shown = [(metrics[0], (FIXED, RANDOM, ORACLE)), *((m, (FIXED, *ADAPTIVE)) for m in metrics)]
         for axis, (metric, names) in zip(row, shown, strict=True):
             extra = (EVERYBODY,) if metric == metrics[0] else (CASCADE, EVERYBODY)
             _panel(axis, table, metric, (*names, *extra), found["task"])

@@ -59,6 +59,7 @@ class Part:
         answers: of the whole panel; label entities answer with their label.
         truth: shape (n,).
         errors: ψ, shape (n, |A|): zero-one, or squared for numbers.
+        seen: shape (n, e), what the paper's k(x) at its best is learned from; `X` unless said.
     """
 
     X: Float[np.ndarray, "n d"]
@@ -66,11 +67,18 @@ class Part:
     answers: Answers
     truth: Shaped[np.ndarray, " n"]
     errors: FloatTable
+    seen: Float[np.ndarray, "n e"] | None = None
+
+    @property
+    def most(self) -> Float[np.ndarray, "n e"]:
+        """The most that is known of a query before anybody is asked."""
+        return self.X if self.seen is None else self.seen
 
     def take(self, rows: np.ndarray) -> "Part":
         """Return some of the rows."""
         said = Answers(self.answers.values[rows], self.answers.states[rows])
-        return Part(self.X[rows], self.scores[rows], said, self.truth[rows], self.errors[rows])
+        seen = None if self.seen is None else self.seen[rows]
+        return Part(self.X[rows], self.scores[rows], said, self.truth[rows], self.errors[rows], seen)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,9 @@ import numpy as np
 
 from askwho.fitting import SurrogateCardinality
 from askwho_studies.paper._frontiers import (
+    ADAPTIVE,
     EVERYBODY,
     FIXED,
-    ONCE,
-    PER_PRICE,
     REPETITIONS,
     Points,
     Progress,
@@ -45,6 +44,7 @@ def measure(
     scored: Scored,
     *,
     surrogate: SurrogateCardinality | None,
+    at_best: SurrogateCardinality | None = None,
     prices: Sequence[float] = LAMBDAS,
     repetitions: int = REPETITIONS,
     random_state: int = 0,
@@ -57,6 +57,7 @@ def measure(
             scored,
             metric,
             surrogate=surrogate,
+            at_best=at_best,
             prices=prices,
             repetitions=repetitions,
             random_state=random_state,
@@ -105,7 +106,7 @@ def summary(seeds: Sequence[Measured], *, budgets: int = 10) -> dict[str, Any]:
                         ]
                     ),
                 }
-                for name in (PER_PRICE, ONCE)
+                for name in ADAPTIVE
                 if name in each
             },
         }
