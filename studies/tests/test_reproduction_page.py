@@ -7,11 +7,12 @@ import pytest
 
 from askwho_studies.paper._frontiers import ADAPTIVE, FIXED
 
+# Where the page and the results lie.
 ROOT = Path(__file__).parents[2]
-PAPER = ROOT / "benchmarks" / "results" / "paper"
-# Which arm of which result, and of which metrics, the page has a table.
+PAPER = ROOT / "benchmarks" / "results" / "paper"  # full runs
+# Which arm of which result the page has tables of.
 TABLES = {"cifar10": "shift max", "cifar10-all-images": "shift max, k(x) from all images"}
-METRICS = ("top-k", "majority", "weighted vote")
+METRICS = ("top-k", "majority", "weighted vote")  # ties to the smallest label are in the files alone
 # What the page calls them.
 WORDS = {
     FIXED: "fixed k",

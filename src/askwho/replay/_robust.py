@@ -91,7 +91,6 @@ def pooled_ratio(
         groups: shape (n,), which rows belong together.
     """
     share, gap = _weighed(expected, came, weights)
-    scatter = _dispersion(expected, share, gap)
     squares = np.square(share).sum(axis=1, keepdims=True)
     share = share * np.divide(share.sum(axis=1, keepdims=True), squares, out=np.zeros_like(squares), where=squares > 0)
     hoped = float((share * expected).sum())
@@ -99,9 +98,7 @@ def pooled_ratio(
         return 1.0
     beyond = float((share * gap).sum()) / hoped
     doubt = _by_group((share * (gap - beyond * expected)).sum(axis=0, keepdims=True), groups)
-    # Settings share rows: their errors are taken to be one and the same.
-    least = scatter * float(np.square(share.sum(axis=0)) @ expected.mean(axis=0))
-    variance = max(float(np.square(doubt).sum()), least) / hoped**2
+    variance = float(np.square(doubt).sum()) / hoped**2
     return 1.0 + beyond * max(0.0, 1.0 - _ERRORS**2 * variance / beyond**2) if beyond else 1.0
 
 

@@ -102,6 +102,7 @@ _HEAD = Training(epochs=10, batch=128, rate=1e-3, weight_decay=1e-5, precision="
 # Five, as on California: four fifths of the images make a policy nearly as good.
 _FOLDS = 5
 
+# What both of its experiments share.
 _CIFAR10 = Experiment(
     "cifar10",
     "cifar10",
