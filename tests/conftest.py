@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
-    "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], max_examples=100
+    "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], max_examples=60
 )
 settings.register_profile("smoke", parent=settings.get_profile("suite"), max_examples=5)
 # The same laws on examples that nobody has seen: `make random`, and many of them: `make torture`.

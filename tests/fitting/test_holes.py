@@ -52,7 +52,7 @@ def complete():
 
 @pytest.fixture(scope="module", params=HOLES, ids=str)
 def policy(request):
-    return fit(read_log(emptied(equals(900, 0), request.param), COLUMNS), learner="linear", base="none")
+    return fit(read_log(emptied(equals(900, 0), request.param), COLUMNS), learner="linear", base="none", cv=3)
 
 
 def came(policy, log, budget):
@@ -76,13 +76,13 @@ def test_what_is_thought_of_everybody_is_what_they_err(policy, complete):
 
 
 def test_no_larger_committee_is_asked_than_rows_have():
-    policy = fit(read_log(emptied(equals(600, 0), 1), COLUMNS), learner="linear", base="none")
+    policy = fit(read_log(emptied(equals(600, 0), 1), COLUMNS), learner="linear", base="none", cv=3)
     assert policy.cardinality.width == 1
 
 
 @pytest.fixture(scope="module")
 def known(complete):
-    policy = fit(read_log(equals(900, 0), COLUMNS), learner="linear", base="none")
+    policy = fit(read_log(equals(900, 0), COLUMNS), learner="linear", base="none", cv=3)
     return policy, evaluate(policy, complete, draws=60)["adaptive"]
 
 
@@ -111,7 +111,7 @@ def test_a_log_of_noise_does_no_harm():
         for j, rate in enumerate(rates):
             table[f"answer_{j}"] = np.where(rng.random(900) < rate, 1 - table["truth"], table["truth"])
         columns = Columns(truth="truth", answers="answer_*", features="x_*", fees=dict.fromkeys("0123", 1.0))
-        policy = fit(read_log(table, columns), learner="linear", base="none")
+        policy = fit(read_log(table, columns), learner="linear", base="none", cv=3)
         seen = policy.see({f"x_{i}": rng.normal(size=2000) for i in range(8)})
         first = policy.decide(seen, Target(k=1)).order[:, 0]
         worse.append(rates[first].mean() - rates.min())
@@ -120,5 +120,5 @@ def test_a_log_of_noise_does_no_harm():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_dozen_rows_with_holes_make_a_policy(seed):
-    policy = fit(read_log(emptied(equals(12, seed), 0.6, seed), COLUMNS), learner="linear", base="none")
+    policy = fit(read_log(emptied(equals(12, seed), 0.6, seed), COLUMNS), learner="linear", base="none", cv=3)
     assert policy.decide({f"x_{i}": [0.1] for i in range(3)}, Target(fee_weight=0.1)).k[0] >= 1

@@ -133,10 +133,10 @@ def test_on_a_shared_log_the_live_way_is_that_of_the_replay(mode):
     fees = json.loads((LOGS / "face_emotion_apis.json").read_text())["fees"]
     order = np.random.default_rng(0).permutation(len(table["truth"]))
     columns = Columns(truth="truth", answers="answer_*", features="x_*", info="confidence_*", fees=fees)
-    past = {name: values[order[:2000]] for name, values in table.items()}
+    past = {name: values[order[:800]] for name, values in table.items()}
     policy = fit(read_log(past, columns), learner="linear", base="none", cv=3)
-    new = {name: values[order[2000:2200]] for name, values in table.items()}
-    new["id"] = np.array([f"q{i}" for i in range(200)])
+    new = {name: values[order[800:920]] for name, values in table.items()}
+    new["id"] = np.array([f"q{i}" for i in range(120)])
     replay = Replay.of(policy, read_log(new, policy.columns))
     experts = [
         Recorded.of(name, new, answer=f"answer_{name}", info=f"confidence_{name}", fee=fees[name])

@@ -82,7 +82,8 @@ def learn_cardinality(
             seen.X[held], seen.expected[held], [o[held] for o in orders], seen.fees[held], prices.tolist()
         )
         if real.chances is not None:
-            for p, order in enumerate(orders):
+            # What is imagined anew stands in for the curve, of which only the prices that teach it are then looked at.
+            for p, order in list(enumerate(orders))[:: _TAUGHT if anew else 1]:
                 curve = part.curve.predict(seen.X[held], seen.expected[held], order[held])
                 expected[p, held] = at_size(curve, sizes[p, held])
                 if p % _TAUGHT == 0:
