@@ -113,19 +113,27 @@ def test_where_features_are_gone_they_are_as_in_the_mean(world):
     np.testing.assert_allclose(believed(stacked, gone, some()), believed(stacked, mean, some()), atol=1e-6)
 
 
-@pytest.fixture(scope="module")
-def rules(world):
+FEES = np.tile([0.1, 0.1, 1.0], (N, 1))
+DEAR = np.array([[0.0, 20.0, 20.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]], dtype=np.float32)
+
+
+def learned(world, costs=None, prices=PRICES):
     beliefs, case, truth, _ = world
     return BySets.fit(
         beliefs.pool,
-        case,
+        replace(case, costs=costs),
         truth,
-        fees=np.tile([0.1, 0.1, 1.0], (N, 1)),
-        prices=PRICES,
+        fees=FEES,
+        prices=prices,
         entities=np.arange(3),
         fold=np.arange(N) % 3,
         free_start=True,
     )
+
+
+@pytest.fixture(scope="module")
+def rules(world):
+    return learned(world)
 
 
 def test_there_is_a_rule_for_every_set_but_the_last_and_one_for_each_fold(rules):
@@ -138,12 +146,43 @@ def test_there_is_a_rule_for_every_set_but_the_last_and_one_for_each_fold(rules)
 
 def test_dearer_money_asks_less_and_nobody_is_asked_twice(rules, world):
     _, case, _, _ = world
-    fees, everybody = np.tile([0.1, 0.1, 1.0], (N, 1)), np.ones((N, 3), dtype=bool)
-    found = [in_turn(rules.asking, case, fees=fees, fee_weight=price, asked=everybody) for price in PRICES]
-    paid = [turns.paid(fees).mean() for turns in found]
+    everybody = np.ones((N, 3), dtype=bool)
+    found = [in_turn(rules.asking, case, fees=FEES, fee_weight=price, asked=everybody) for price in PRICES]
+    paid = [turns.paid(FEES).mean() for turns in found]
     assert paid[0] > paid[1] > paid[2]
     for turns in found:
         np.testing.assert_array_equal(turns.members(3).sum(axis=1), turns.asked)
+
+
+def what_came(world, costs, price):
+    """What verdicts of held-out rows cost by `DEAR`, and what was paid for them, by a rule that knows of `costs`."""
+    _, case, truth, _ = world
+    got, paid = np.empty(N), np.empty(N)
+    for f, asking in enumerate(learned(world, costs).held):
+        rows = np.flatnonzero(np.arange(N) % 3 == f)
+        some = replace(case, costs=costs).rows(rows)
+        turns = in_turn(asking, some, fees=FEES[rows], fee_weight=price, asked=np.ones((len(rows), 3), dtype=bool))
+        got[rows] = DEAR[truth[rows], (turns.believed @ DEAR).argmin(axis=1)]
+        paid[rows] = turns.paid(FEES[rows])
+    return got.mean(), paid.mean()
+
+
+def test_a_rule_that_knows_what_mistakes_cost_pays_where_it_is_worth_it(world):
+    knows, spent = what_came(world, DEAR, 0.5)
+    blind, saved = what_came(world, None, 0.5)
+    assert spent > saved + 0.1
+    assert knows + 0.5 * spent < blind + 0.5 * saved - 0.05
+    # And dearer money asks less.
+    assert what_came(world, DEAR, 0.0)[1] > spent
+
+
+def test_costs_of_another_unit_at_prices_in_it_ask_the_same(world):
+    found = []
+    for unit in (1.0, 8.0):
+        costs = DEAR * np.float32(unit)
+        asking, case = learned(world, costs, PRICES * unit).asking, replace(world[1], costs=costs)
+        found.append(in_turn(asking, case, fees=FEES, fee_weight=0.05 * unit, asked=np.ones((N, 3), dtype=bool)).order)
+    assert (found[0] == found[1]).mean() > 0.995
 
 
 def test_rules_are_read_back_as_they_were(rules):

@@ -12,7 +12,7 @@ from askwho.evaluation import evaluate
 from askwho.fitting import fit
 from askwho.fitting._small_panels import clearly_better
 from askwho.policy import Outcomes
-from tests import costly, policies, synthetic
+from tests import policies, synthetic
 from tests.policies import said, taking_turns
 
 
@@ -127,15 +127,12 @@ def test_where_the_pool_knows_all_that_there_is_to_know_it_stays():
     assert not policies.fitted("classes").turns.asking.by_sets
 
 
-@pytest.mark.parametrize("kind", ["holes", "costs", "numbers", "free answers"])
+@pytest.mark.parametrize("kind", ["holes", "numbers", "free answers"])
 def test_what_the_rule_cannot_do_is_left_to_the_plainer_one(kind):
     if kind == "holes":
         table = synthetic.known(500)
         table["answer_both"] = np.where(np.arange(500) % 5 == 0, None, table["answer_both"])
         asking = fit(read_log(table, synthetic.COLUMNS), learner="linear", base="none", cv=3).turns.asking
-    elif kind == "costs":
-        log = read_log(costly.desk(400), costly.COLUMNS)
-        asking = fit(log, learner="linear", base="none", cv=3).turns.asking
     else:
         asking = policies.fitted(kind).turns.asking
     assert not asking.by_sets

@@ -6,13 +6,14 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from askwho.beliefs._asking import Asking, Basis
-from askwho.beliefs._pool import Case, Pool
+from askwho.beliefs._pool import Case, Pool, expected_costs
 from askwho.beliefs._stacked import Stacked, Told, number_of, sets_of, summary_of
 from askwho.core import each_fold
 
 # Ridge a row, by hand, as in `Asking`.
 _RIDGE = 0.1
 # What stopping costs is half what is expected of it, which varies less, and half what came, which is never too sure.
+# Where mistakes differ it is what is expected: a few mistakes would be nearly all that came.
 _EXPECTED = 0.5
 
 
@@ -65,14 +66,16 @@ class BySets:
         believed = _out_of_fold(pools, small, [held for _, held in parts])
         size, rates = len(entities), prices.astype(np.float32)
         # For each set what it comes to, shape (n, p), at first for everybody, who can only decide.
-        worth = {2**size - 1: np.repeat(_stopped(believed[-1], truth)[:, None], len(prices), axis=1)}
+        worth = {2**size - 1: np.repeat(_stopped(believed[-1], truth, case.costs)[:, None], len(prices), axis=1)}
         bases: list[Basis] = []
         rules: list[list[np.ndarray]] = [[] for _ in range(len(parts) + 1)]
         for number in range(2**size - 2, -1, -1):
-            summary, _ = summary_of(believed[number])
-            stop = _stopped(believed[number], truth)
+            summary, expected = summary_of(believed[number], case.costs)
+            stop = _stopped(believed[number], truth, case.costs)
             basis = Basis.of(summary, random_state=random_state + number)
             inputs = basis.apply(summary)
+            if case.costs is not None:
+                inputs *= expected[:, None]
             others = [j for j in range(size) if not number >> j & 1]
             then = np.stack([worth[number | 1 << j] for j in others], axis=1) - stop[:, None, None]
             whole, *found = _regressed(inputs, then.reshape(len(then), -1), [held for _, held in parts])
@@ -110,8 +113,12 @@ def _out_of_fold(pools: list[Stacked], case: Case, held: list[Int[np.ndarray, " 
     return believed
 
 
-def _stopped(believed: Float32[np.ndarray, "n c"], truth: Int[np.ndarray, " n"]) -> Float32[np.ndarray, " n"]:
-    """What stopping costs, shape (n,): half as expected, half as it came."""
+def _stopped(
+    believed: Float32[np.ndarray, "n c"], truth: Int[np.ndarray, " n"], costs: Float32[np.ndarray, "c c"] | None
+) -> Float32[np.ndarray, " n"]:
+    """What stopping costs, shape (n,): half as expected, half as it came; as expected where mistakes differ."""
+    if costs is not None:
+        return expected_costs(costs, believed).min(axis=1)
     wrong = believed.argmax(axis=1) != truth
     return (_EXPECTED * (1 - believed.max(axis=1)) + (1 - _EXPECTED) * wrong).astype(np.float32)
 
@@ -121,15 +128,17 @@ def _regressed(
 ) -> list[Float32[np.ndarray, "b t"]]:
     """Weights of the inputs from all rows, and from all but those of each fold."""
     gram, pull = inputs.T @ inputs, inputs.T @ targets
-    found = [_solved(gram, pull, len(inputs))]
+    found = [_solved(gram, pull)]
     for rows in held:
         some = inputs[rows]
-        found.append(_solved(gram - some.T @ some, pull - some.T @ targets[rows], len(inputs) - len(rows)))
+        found.append(_solved(gram - some.T @ some, pull - some.T @ targets[rows]))
     return found
 
 
-def _solved(gram: np.ndarray, pull: np.ndarray, rows: int) -> Float32[np.ndarray, "b t"]:
+def _solved(gram: np.ndarray, pull: np.ndarray) -> Float32[np.ndarray, "b t"]:
     """Ridge regression; the constant, what asking gains in the mean, is not held back."""
-    held = np.full(len(gram), _RIDGE * rows, dtype=gram.dtype)
-    held[0] = 1e-6 * rows
+    # The constant is 1 in every row, or what stopping costs there, of which all other inputs are parts.
+    unit = gram[0, 0] or gram.dtype.type(1.0)
+    held = np.full(len(gram), _RIDGE * unit, dtype=gram.dtype)
+    held[0] = 1e-6 * unit
     return np.linalg.solve(gram + np.diag(held), pull).astype(np.float32)

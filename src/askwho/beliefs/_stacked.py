@@ -11,7 +11,7 @@ from askwho import _parts
 from askwho._parts import part
 from askwho.beliefs._evidence import spread_of
 from askwho.beliefs._logistic import likeliest_classes
-from askwho.beliefs._pool import Case, Pool
+from askwho.beliefs._pool import Case, Pool, expected_costs
 from askwho.beliefs._pooled import numbers_of
 from askwho.exceptions import InvalidInputError
 
@@ -163,11 +163,16 @@ class Stacked:
 
     def summarise(self, case: Case, state: Told) -> tuple[Float32[np.ndarray, "n f"], Float32[np.ndarray, " n"]]:
         """Return what the next question may depend on, shape (n, f), and the expected error of stopping, shape (n,)."""
-        return summary_of(self.probabilities(case, state)[:, : self.weights.shape[2]])
+        classes = self.weights.shape[2]
+        costs = None if case.costs is None else case.costs[:classes, :classes]
+        return summary_of(self.probabilities(case, state)[:, :classes], costs)
 
     def loss(self, case: Case, state: Told, truth: Int[np.ndarray, " n"]) -> float:
         """Return the error of stopping here; `truth` are places among the candidates, shape (n,)."""
-        return float((self.probabilities(case, state).argmax(axis=1) != truth[state.rows]).mean())
+        believed, true = self.probabilities(case, state), truth[state.rows]
+        if case.costs is not None:
+            return float(case.costs[true, expected_costs(case.costs, believed).argmin(axis=1)].mean())
+        return float((believed.argmax(axis=1) != true).mean())
 
     def inputs(self, case: Case, rows: Int[np.ndarray, " m"]) -> Float32[np.ndarray, "m f"]:
         """Return what the models take, shape (m, f), everybody's answer among it and a constant at the end."""
@@ -203,8 +208,22 @@ class Stacked:
         return cls(pool, centre, scale, told, weights)
 
 
-def summary_of(believed: Float32[np.ndarray, "n c"]) -> tuple[Float32[np.ndarray, "n f"], Float32[np.ndarray, " n"]]:
-    """Return a belief as the next question may depend on it, shape (n, f), and the expected error of stopping, (n,)."""
+def summary_of(
+    believed: Float32[np.ndarray, "n c"], costs: Float32[np.ndarray, "c c"] | None = None
+) -> tuple[Float32[np.ndarray, "n f"], Float32[np.ndarray, " n"]]:
+    """Return a belief as the next question may depend on it, shape (n, f), and the expected error of stopping, (n,).
+
+    Args:
+        believed: shape (n, C).
+        costs: shape (C, C), what it costs to say [said] where [truth] is true; None where all mistakes are alike.
+    """
+    if costs is not None:
+        risks, most = expected_costs(costs, believed), np.float32(costs.max() or 1.0)
+        ranked = np.partition(risks, 1, axis=1) / most
+        least, second = ranked[:, 0], ranked[:, 1]
+        summary = [np.log(least + 1e-4), np.log(second + 1e-4), np.log((least + 1e-4) / (second + 1e-4)), least]
+        summary += [-(believed * np.log(believed + _LEAST)).sum(axis=1), np.log(believed + np.float32(1e-4)), believed]
+        return np.column_stack(summary).astype(np.float32), least * most
     ranked = np.partition(believed, -2, axis=1)
     first, second = ranked[:, -1], ranked[:, -2]
     summary = np.column_stack(

@@ -22,7 +22,7 @@ def learn_by_sets(
 ) -> tuple[InTurn, Judges] | None:
     """Return the rule for every set and what it did on rows that it had not seen; None where it cannot be learned.
 
-    It needs an answer of everybody to every query, few entities, classes that are known, and mistakes that are alike.
+    It needs an answer of everybody to every query, few entities, and classes that are known.
 
     Args:
         replay: rows of the log, out of fold.
@@ -55,7 +55,7 @@ def learn_by_sets(
 
 def _fits(replay: Replay, case: Case, size: int) -> bool:
     """Whether a model for every set can be learned from these rows, in bearable time."""
-    if replay.chances is not None or case.costs is not None or not len(case.labels) or not 0 < size <= MOST_MEMBERS:
+    if replay.chances is not None or not len(case.labels) or not 0 < size <= MOST_MEMBERS:
         return False
     known = 0 if case.known is None else case.known.shape[1]
     width = known + len(case.labels) * (1 + 3 * size)
