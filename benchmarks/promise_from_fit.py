@@ -9,12 +9,13 @@ groups of one row to thirty, whose rows fare alike, those of large groups worse;
 three times as much as usual, or with heavy tails (Pareto's law of 1.3, cut at the cap). The learner is linear, so that
 there can be many draws; of classes once more whatever `auto` takes.
 
-    python benchmarks/promise_from_fit.py [--draws 500] [--auto 100] [--workers 2] [--out FILE]
+    python benchmarks/promise_from_fit.py [--draws 500] [--auto 100] [--workers 2] [--kept FILE] [--out FILE]
 """
 
 import argparse
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -225,7 +226,15 @@ def kept_rows(policy: Policy, *, in_turn: bool) -> Outcomes:
     return tried.kept
 
 
-def from_fit(draws: int, seed: int, *, auto: int = 0, workers: int = 1) -> list[dict[str, Any]]:
+def from_fit(
+    draws: int,
+    seed: int,
+    *,
+    auto: int = 0,
+    workers: int = 1,
+    kinds: Sequence[str] = KINDS,
+    kept: Path | None = None,
+) -> list[dict[str, Any]]:
     """Return what became of every target on every population for every number of rows, with tests of all of it.
 
     Args:
@@ -233,10 +242,17 @@ def from_fit(draws: int, seed: int, *, auto: int = 0, workers: int = 1) -> list[
         seed: of all of it.
         auto: draws of classes in which the learner is chosen too.
         workers: how many processes draw.
+        kinds: which populations.
+        kept: a file of cells as they come, each with its commit: what is in it is not made again.
     """
     cells: list[dict[str, Any]] = []
-    plan = [(kind, n, "linear", max(1, draws // SELDOM) if n >= OFTEN else draws) for kind in KINDS for n in ROWS]
+    if kept is not None and kept.is_file():
+        cells = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
+    done = {(cell["population"], cell["rows"]) for cell in cells}
+    plan = [(kind, n, "linear", max(1, draws // SELDOM) if n >= OFTEN else draws) for kind in kinds for n in ROWS]
     plan += [("classes", AUTO_ROWS, "auto", auto)] if auto else []
+    plan = [each for each in plan if (_name(each[0], each[2]), each[1]) not in done]
+    commit = provenance(seed=seed)["commit"]
     with ProcessPoolExecutor(workers) as pool:
         for kind, n, learner, count in plan:
             found: dict[str, list[tuple[bool, bool, float, float, bool]]] = {}
@@ -245,7 +261,11 @@ def from_fit(draws: int, seed: int, *, auto: int = 0, workers: int = 1) -> list[
                 for name, each in drawn:
                     found.setdefault(name, []).append(each)
             world = _world(kind, learner, seed)
-            cells += [_cell(world, n, name, each) for name, each in found.items()]
+            fresh = [_cell(world, n, name, each) | {"commit": commit} for name, each in found.items()]
+            if kept is not None:
+                with kept.open("a", encoding="utf-8") as file:
+                    file.writelines(json.dumps(cell) + "\n" for cell in fresh)
+            cells += fresh
     order = sorted(range(len(cells)), key=lambda i: cells[i]["p"])
     level = 0.0
     for place, i in enumerate(order):
@@ -287,11 +307,19 @@ def _draw(world: World, n: int, seed: int) -> Iterator[tuple[str, tuple[bool, bo
             yield label, (True, fee > most_fee or error > most_error, fee, error, could)
 
 
+def _name(kind: str, learner: str) -> str:
+    return kind if learner == "linear" else f"{kind}, {learner}"
+
+
 def _cell(world: World, n: int, name: str, rows: list[tuple[bool, bool, float, float, bool]]) -> dict[str, Any]:
     promised, broken, fees, errors, could = (np.array(each) for each in zip(*rows, strict=True))
     target = world.targets[name.removesuffix(", in turn")]
-    of = world.kind if world.learner == "linear" else f"{world.kind}, {world.learner}"
-    out: dict[str, Any] = {"population": of, "rows": n, "target": name, "draws": len(rows)}
+    out: dict[str, Any] = {
+        "population": _name(world.kind, world.learner),
+        "rows": n,
+        "target": name,
+        "draws": len(rows),
+    }
     out |= {"asked": str(target), "promised": int(promised.sum()), "broken": int(broken.sum())}
     if not name.startswith("both"):
         out["one_test_could"] = int(could.sum())
@@ -311,8 +339,11 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--auto", type=int, default=100)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--kinds", help="some of the populations, separated by commas")
+    parser.add_argument("--kept", type=Path, help="a file of cells as they come: what is in it is not made again")
     given = parser.parse_args()
-    cells = from_fit(given.draws, 0, auto=given.auto, workers=given.workers)
+    kinds = given.kinds.split(",") if given.kinds else KINDS
+    cells = from_fit(given.draws, 0, auto=given.auto, workers=given.workers, kinds=kinds, kept=given.kept)
     write_down({"confidence": CONFIDENCE, "from_fit": cells, "provenance": provenance(seed=0)}, given.out)
 
 
