@@ -62,7 +62,7 @@ def main() -> None:
                 cells.append({"log": name, "seed": seed, **cell})
                 losses.setdefault(name, []).append(np.column_stack([test, *pair]))
                 print({key: round(v, 4) if isinstance(v, float) else v for key, v in cells[-1].items()}, flush=True)
-    found: dict[str, Any] = {"cells": cells}
+    found: dict[str, Any] = {}
     if cells:
         found["limits"] = limits(cells, losses, {name: load_log(given.data, name).groups for name in losses})
         for each in sorted(found["limits"], key=lambda each: each["limit"]):

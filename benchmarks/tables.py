@@ -1,0 +1,253 @@
+"""The tables of `docs/measured.md` that are made from files under `benchmarks/results`, so that they cannot differ.
+
+Each stands between `<!-- NAME -->` and `<!-- end -->`; a test holds the page to what this would write.
+
+    python benchmarks/tables.py
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PAGE, RESULTS = ROOT / "docs" / "measured.md", ROOT / "benchmarks" / "results"
+Found = dict[str, Any]
+
+
+def main() -> None:
+    """Write every table anew."""
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def written(page: str) -> str:
+    """Return the page with its tables as the files tell them."""
+
+    def table(match: re.Match[str]) -> str:
+        name = match[1]
+        found = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+        return "\n".join([f"<!-- {name} -->", "", *TABLES[name](found), "", "<!-- end -->"])
+
+    return re.sub(r"<!-- (\w+) -->\n.*?<!-- end -->", table, page, flags=re.DOTALL)
+
+
+def holes(found: Found) -> list[str]:
+    """Return, by the way in which cells were emptied: fees, expected errors, and the gain that is left."""
+    rows: list[list[str]] = []
+    for row in found["summary"]:
+        log, part, off = row["off_worst"]
+        rows.append(
+            [
+                f"{row['mode']}, {_way(row['turns'])}",
+                f"{row['over']} of {row['cells']}",
+                _signed(row["off"]),
+                f"{_signed(off)} ({log}, {part:g} of all fees)",
+                "-" if row["gain_kept"] is None else f"{row['gain_kept']:.0%}",
+            ]
+        )
+    head = ("cells emptied", "fees beyond the budget", "expected less real error", "at the worst", "gain left")
+    return _table(head, rows)
+
+
+def holes_worlds(found: Found) -> list[str]:
+    """Return, by the way in which cells were emptied: how often intervals hold the truth, and how far off means are."""
+    rows: list[list[str]] = []
+    for way in dict.fromkeys(cell["way"] for cell in found["cells"]):
+        mine = [cell for cell in found["cells"] if cell["way"] == way]
+        tested = [cell for cell in mine if "p" in cell]
+        calibrated = next(cell for cell in mine if cell["of"] == "calibrate")
+        held = [cell["held"] / cell["told"] for cell in tested]
+        off = [cell["off"] for cell in tested]
+        rows.append(
+            [
+                way,
+                str(len(tested)),
+                f"{_mean(held):.1%}, at the least {min(held):.1%}",
+                f"{_signed(_mean(off))}, at the worst {_signed(max(off, key=abs))}",
+                f"{_signed(calibrated['off'])} ± {2 * calibrated['off_error']:.4f}",
+            ]
+        )
+    head = (
+        "cells emptied",
+        "figures",
+        "intervals of 95% that hold the truth",
+        "`evaluate` is off",
+        "`calibrate` is off",
+    )
+    return _table(head, rows)
+
+
+def no_harm(found: Found) -> list[str]:
+    """Return, by log, the difference to the single and its upper limit, at the budget where that is highest."""
+    rows: list[list[str]] = []
+    for name in dict.fromkeys(each["log"] for each in found["limits"]):
+        mine = [each for each in found["limits"] if each["log"] == name]
+        worst = max(mine, key=lambda each: each["limit"])
+        rows.append(
+            [
+                name,
+                str(len(mine)),
+                f"{_signed(min(each['difference'] for each in mine))} to {_signed(worst['difference'])}",
+                f"{_signed(worst['limit'])} ({_way(worst['turns'])}, {worst['budget']:g})",
+            ]
+        )
+    return _table(("log", "budgets", "error less the single's", "highest limit (where)"), rows)
+
+
+def promise_from_fit(found: Found) -> list[str]:
+    """Return, by population and number of rows: how often promises were made, and broken."""
+    rows: list[list[str]] = []
+    cells = found["from_fit"]
+    for key in dict.fromkeys((cell["population"], cell["rows"]) for cell in cells):
+        mine = [cell for cell in cells if (cell["population"], cell["rows"]) == key]
+        worst = max(mine, key=lambda cell: cell["broken"] / cell["draws"])
+        spent = [cell["part_of_budget_spent"] for cell in mine if "part_of_budget_spent" in cell]
+        could = [cell for cell in mine if cell.get("one_test_could", 0) >= cell["draws"] / 10]
+        power = [cell["promised"] / cell["one_test_could"] for cell in could if "error" in cell["target"]]
+        rows.append(
+            [
+                key[0],
+                f"{key[1]:,}",
+                f"{worst['broken']} of {worst['draws']}",
+                f"{min(cell['p_holm'] for cell in mine):.2f}",
+                f"{min(power):.2f}" if power else "-",
+                f"{min(spent):.2f}" if spent else "-",
+            ]
+        )
+    head = ("population", "rows", "broken, the worst target", "least p (Holm)", "of one exact test's promises", "spent")
+    return _table(head, rows)
+
+
+def newcomers(found: Found) -> list[str]:
+    """Return how much of a whole log's gain a few answers recover, by way."""
+    names = {"askwho": "`with_expert`", "mean": "mean of the few", "refit": "refit on the few"}
+    return _table(
+        ("answers", "way", "entities", "gain recovered", "behind `with_expert`"),
+        [
+            [
+                str(point["answers"]),
+                names[point["way"]],
+                str(point["entities"]),
+                f"{point['recovered']:.0%}",
+                "-" if point["way"] == "askwho" else f"{point['behind']:.1%} ± {2 * point['behind_error']:.1%}",
+            ]
+            for point in found["curve"]
+        ],
+    )
+
+
+def hours(found: Found) -> list[str]:
+    """Return what queries cost on each desk, and how much less than rivals, with intervals."""
+    return _table(
+        ("desk", "queries", "`assign`", "less by rank", "less at random", "one at a time, expected"),
+        [
+            [
+                name,
+                f"{desk['queries']:,}",
+                f"{desk['realised']['assign']:.3f}",
+                _interval(desk["assign_less_by_rank"]),
+                _interval(desk["assign_less_at_random"]),
+                f"{desk['online_above_offline']:+.1%}",
+            ]
+            for name, desk in found["desks"].items()
+        ],
+    )
+
+
+def costs(found: Found) -> list[str]:
+    """Return what mistakes cost less than rivals', over all seeds."""
+    rows: list[list[str]] = []
+    for name, log in found["logs"].items():
+        seeds = [each for key, each in log.items() if key != "all seeds"]
+        for way, less in log["all seeds"].items():
+            fee = _mean([each["policy"][way]["fee"] / each["everybody_costs"] for each in seeds])
+            cells = [_interval(less[f"less {rival}"]) for rival in ("the best alone", *STACKED)]
+            rows.append([name, way, f"{fee:.0%}", *cells])
+    head = ("log", "asked", "of everybody's fees", "less the best alone", *(f"less {rival}" for rival in STACKED))
+    return _table(head, rows)
+
+
+def regression(found: Found) -> list[str]:
+    """Return errors less the best single's, and what intervals cover."""
+    rows: list[list[str]] = []
+    for name, errors in found["logs"].items():
+        for error, row in errors.items():
+            once, turn = (_interval(row[f"{way}_less_single"], 4) for way in ("at_once", "in_turn"))
+            single = f"{row['error']['single']:.4f}"
+            rows.append([name, error, single, once, turn, f"{row['mean_covered']:.1%}"])
+    return _table(("log", "error", "best single", "at once less it", "in turn less it", "90% intervals cover"), rows)
+
+
+def graded_turns(found: Found) -> list[str]:
+    """Return how much less asking in turn errs than at once for the same fee, at the best and at the worst budget."""
+    rows: list[list[str]] = []
+    for name, log in found.items():
+        if name == "provenance":
+            continue
+        less = [each["in_turn_less_at_once"] for each in log["budgets"]]
+        best, worst = min(less, key=lambda each: each["high"]), max(less, key=lambda each: each["low"])
+        below = sum(each["high"] < 0 for each in less)
+        above = sum(each["low"] > 0 for each in less)
+        rows.append([name, f"{below} and {above} of {len(less)}", _interval(best), _interval(worst)])
+    return _table(("log", "budgets clearly below and above", "the best", "the worst"), rows)
+
+
+def free_answers(found: Found) -> list[str]:
+    """Return how much less askwho errs than agreement cascades, at shares of the best single's fee."""
+    rows: list[list[str]] = []
+    for share, row in found["at_share_of_best_fee"].items():
+        for way, less in row["error_less_theirs"].items():
+            means = row["means"][way]
+            cells = [_interval(each) for each in less.values()]
+            rows.append([share, way, f"{means['error']:.3f}", *cells])
+    theirs = next(iter(next(iter(found["at_share_of_best_fee"].values()))["error_less_theirs"].values()))
+    return _table(("fee, of the best single's", "asked", "error", *(f"less {rival}" for rival in theirs)), rows)
+
+
+STACKED = ("stacking, logistic", "stacking, boosted")
+TABLES: dict[str, Callable[[Found], list[str]]] = {
+    each.__name__: each
+    for each in (
+        holes,
+        holes_worlds,
+        no_harm,
+        promise_from_fit,
+        newcomers,
+        hours,
+        costs,
+        regression,
+        graded_turns,
+        free_answers,
+    )
+}
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    names = list(head)
+    return [_line(names), "|---" * len(names) + "|", *(_line(row) for row in rows)]
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _way(turns: bool) -> str:  # noqa: FBT001 - a word for a flag
+    return "in turn" if turns else "at once"
+
+
+def _signed(value: float, digits: int = 3) -> str:
+    text = f"{value:+.{digits}f}"
+    return text.replace("-", "−") if float(text) else text[1:]
+
+
+def _interval(row: dict[str, float], digits: int = 3) -> str:
+    return f"{_signed(row['mean'], digits)} [{_signed(row['low'], digits)}, {_signed(row['high'], digits)}]"
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+if __name__ == "__main__":
+    main()
