@@ -170,13 +170,18 @@ def costs(found: Found) -> list[str]:
 
 def regression(found: Found) -> list[str]:
     """Return errors less the best single's, and what intervals cover."""
-    rows: list[list[str]] = []
-    for name, errors in found["logs"].items():
-        for error, row in errors.items():
-            once, turn = (_interval(row[f"{way}_less_single"], 4) for way in ("at_once", "in_turn"))
-            single = f"{row['error']['single']:.4f}"
-            rows.append([name, error, single, once, turn, f"{row['mean_covered']:.1%}"])
-    return _table(("log", "error", "best single", "at once less it", "in turn less it", "90% intervals cover"), rows)
+    logs = {name: row for name, row in found.items() if name != "provenance"}
+    ways = list(next(iter(logs.values()))["less_single"])
+    rows = [
+        [
+            name,
+            f"{row['error']['single']:.4f}",
+            *(_interval(row["less_single"][way], 4) for way in ways),
+            f"{row['mean_covered']:.1%}",
+        ]
+        for name, row in logs.items()
+    ]
+    return _table(("log, error", "best single", *(f"{way}, less it" for way in ways), "90% intervals cover"), rows)
 
 
 def graded_turns(found: Found) -> list[str]:
