@@ -204,7 +204,7 @@ def free_answers(found: Found) -> list[str]:
     for share, row in found["at_share_of_best_fee"].items():
         for way, less in row["error_less_theirs"].items():
             means = row["means"][way]
-            cells = [_interval(each) for each in less.values()]
+            cells = [_interval(each | {"mean": each["difference"]}) for each in less.values()]
             rows.append([share, way, f"{means['error']:.3f}", *cells])
     theirs = next(iter(next(iter(found["at_share_of_best_fee"].values()))["error_less_theirs"].values()))
     return _table(("fee, of the best single's", "asked", "error", *(f"less {rival}" for rival in theirs)), rows)
