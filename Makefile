@@ -55,9 +55,9 @@ check: $(VENV)/ready
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-cache > $(VENV)/layers.txt || (cat $(VENV)/layers.txt; exit 1)
 
-# Material announces its successor on every build; that is no warning about our pages.
 docs: $(VENV)/ready
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --clean --site-dir site
+	rm -rf site
+	$(BIN)/python docs/build.py site --jobs $(JOBS)
 
 bench: $(VENV)/ready
 	$(BIN)/python benchmarks/core.py --out benchmarks/results/core.json
