@@ -24,7 +24,7 @@ _LOOK_AGAIN = 0.0005
 # Seconds between two times that what was committed is put on the disk for good: what the loss of power may cost.
 _SYNC_EVERY = 1.0
 # Bytes that the write-ahead log may grow to before the thread that puts it on the disk moves it into the file itself.
-# Then the log is begun anew, for which all must wait until the disk has it: not every second, and not every few commits.
+# Then the log is begun anew, and all must wait until the disk has it: not every second, and not every few commits.
 _LONG_LOG = 16 << 20
 # Pages of 4 KiB that it may grow to before whoever writes does so himself. The thread may never come to an end under
 # load; this does.

@@ -193,12 +193,15 @@ class Writer:
             if not (fresh or ending or isinstance(error, LedgerError)):
                 # Nothing was written: a server that was started anew meanwhile takes a connection that is new, too.
                 return self._transact(tasks)
-            for task in tasks:
-                task.error = _failure(error)
-                # Nobody knows whether it stands: a hold that does was told to nobody.
-                if isinstance(task.request, Hold) and ending:
-                    self._give_back(task.request)
+            self._fail(tasks, error, unsure=ending)
         return True
+
+    def _fail(self, tasks: Sequence[Task], error: Exception, *, unsure: bool) -> None:
+        """Have it told to all that nothing was written, or that nobody knows: a hold that stands was told to nobody."""
+        for task in tasks:
+            task.error = _failure(error)
+            if isinstance(task.request, Hold) and unsure:
+                self._give_back(task.request)
 
     def _leave(self) -> None:
         """Leave the database; the next transaction connects anew."""
