@@ -166,7 +166,7 @@ def _upsert(table: str, columns: str, key: str, changing: Sequence[str]) -> str:
 
 
 # How each table is written.
-_WRITE_DECISION = _upsert("askwho_decisions", _DECISION, "id", ("verdict", "probability", "paid", "truth"))
+_WRITE_DECISION = _upsert("askwho_decisions", _DECISION, "id", tuple(_DECISION.split(", ")[1:]))
 # A call changes after it was held for, but what it was held for does not.
 _WRITE_CALL = _upsert(
     "askwho_calls", f"{_CALL}, pledged", "id", ("status", "charged", "answer", "info", "why", "ended")
