@@ -121,7 +121,7 @@ class House:
         key = request.headers["Idempotency-Key"]
         if self.honours and key in self.seen:
             return web.json_response(self.seen[key])
-        fault = _HANDLERS.get(self.fault or "")
+        fault = _HANDLERS.get(self.fault_of(key) or "")
         if fault is not None:
             response = await fault(self, Visit(request, key, body))
             if response is not None:
@@ -137,6 +137,11 @@ class House:
         self.books.append((key, PRICES.charge(Usage(usage["prompt_tokens"], usage["completion_tokens"]))))
         self.seen[key] = made
         return made
+
+    def fault_of(self, key: str) -> str | None:
+        """What goes wrong with a call."""
+        del key
+        return self.fault
 
     def first_time(self, key: str) -> bool:
         """Whether a key comes for the first time."""
