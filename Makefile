@@ -38,6 +38,7 @@ NEW ?= HEAD
 QUERIES ?= 100000
 KILLS ?= 20
 torture: $(VENV)/ready
+	$(PIP) openai
 	[ -d /usr/lib/postgresql ] || (apt-get update && apt-get install --yes --no-install-recommends postgresql)
 	ASKWHO_TORTURE=1 ASKWHO_QUERIES=$(QUERIES) ASKWHO_KILLS=$(KILLS) $(BIN)/pytest -n $(JOBS) --hypothesis-profile=torture src tests studies/tests
 	$(BIN)/python benchmarks/compare.py $(OLD) $(NEW)

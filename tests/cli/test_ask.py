@@ -1,5 +1,6 @@
 """`askwho ask`: from queries to decisions in one command, through real experts."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from askwho.cli._kept import Kept
 from askwho.data import read_table, table_of, write_table
+from askwho.ledger import open_ledger
 from tests.cli.conftest import queries
 from tests.cli.running import ROOT, printed, refused, run
 from tests.synthetic import FEES
@@ -60,6 +62,34 @@ def test_in_turn_and_with_a_ledger_a_log_comes_out(place, town, capsys):
     log = read_table(town / "log.parquet")
     fees = sum(float(np.nansum(log[name])) for name in log if name.startswith("fee_"))
     assert fees == pytest.approx(said["paid"])
+
+
+def test_what_was_explored_in_turn_can_be_fitted_and_judged(place, town, capsys):
+    table = queries(150)
+    write_table(town / "recorded.parquet", table)
+    known = {name: values for name, values in table.items() if name.startswith("x_") or name == "id"}
+    write_table(town / "queries.csv", known)
+    ledger = town / "books.sqlite"
+    more = ["--fee-weight", 0.05, "--mode", "sequential", "--explore", 0.3, "--ledger", ledger]
+    assert printed(capsys, *words(place, town, *more))["decided"] == 150
+    # The chance of the whole way is told; that of the set is not known, and so in the ledger's log there is none.
+    assert 0 < read_table(town / "d.parquet")["propensity"].min() < 1
+
+    async def tell():
+        async with open_ledger(ledger) as books:
+            for i, id_ in enumerate(table["id"]):
+                await books.outcome(id_, str(table["truth"][i]))
+
+    asyncio.run(tell())
+    assert "`propensity` must be known of some decisions" in refused(
+        capsys, "log", "--ledger", ledger, "--out", town / "log.parquet"
+    )
+    told = printed(capsys, "log", "--ledger", ledger, "--no-propensity", "--out", town / "log.parquet")
+    assert told["rows"] == told["truths"] == 150
+    shape = ["--truth", "truth", "--answers", "answer_*", "--features", "x_*", "--fees", "fee_*", "--id", "id"]
+    fitted = ["--learner", "linear", "--base", "none", "--cv", 2, "--out", town / "policy"]
+    assert run("fit", town / "log.parquet", *shape, *fitted) == 0
+    assert run("evaluate", town / "policy", town / "log.parquet") == 0
 
 
 def test_a_run_never_spends_more_than_it_may(place, town, capsys):
