@@ -149,9 +149,10 @@ class Writer:
             tasks = _wanted(task for each in some for task in each)
             if tasks:
                 self._transact(tasks)
-                _deliver(tasks, self._give_back)
             with self._door:
                 self._given -= len(some)
+            # Told only now: whoever learns of it, and sends at once, finds the thread done.
+            _deliver(tasks, self._give_back)
         self._leave()
 
     def _transact(self, tasks: Sequence[Task], *, here: bool = False) -> bool:
