@@ -36,9 +36,14 @@ random: $(VENV)/ready
 # Many more of them, the full sizes, and two commits side by side: OLD and NEW must decide the same.
 OLD ?= HEAD~1
 NEW ?= HEAD
+# Queries that are asked live, 500 at a time, on each database, and how often whoever asks is killed meanwhile. On two
+# cores that others used, too, 10,000 took five minutes a database: all of them there an hour and a half.
+QUERIES ?= 100000
+KILLS ?= 20
 torture: $(VENV)/ready
+	$(PIP) openai
 	[ -d /usr/lib/postgresql ] || (apt-get update && apt-get install --yes --no-install-recommends postgresql)
-	ASKWHO_TORTURE=1 $(BIN)/pytest -n $(JOBS) --hypothesis-profile=torture src tests studies/tests
+	ASKWHO_TORTURE=1 ASKWHO_QUERIES=$(QUERIES) ASKWHO_KILLS=$(KILLS) $(BIN)/pytest -n $(JOBS) --hypothesis-profile=torture src tests studies/tests
 	$(BIN)/python benchmarks/compare.py $(OLD) $(NEW)
 
 # The same tests, and which lines they reach, the least covered modules first; subprocesses are not counted.

@@ -74,6 +74,9 @@ def gather(out: Path) -> None:
             page.write("\n".join(["", "```{toctree}", ":hidden:", "", *below, "```", ""]))
     for path in RESULTS.rglob("*.md"):
         _write(out / "results" / path.relative_to(RESULTS), ORPHAN + path.read_text(encoding="utf-8"))
+    for path in DOCS.rglob("*.ipynb"):
+        (out / path.relative_to(DOCS)).parent.mkdir(exist_ok=True)
+        shutil.copy(path, out / path.relative_to(DOCS))
     for path in RESULTS.rglob("*.png"):
         shutil.copy(path, out / "results" / path.relative_to(RESULTS))
 

@@ -2,10 +2,13 @@
 
 A page's Python shares one namespace; a block with a title is written to the file of that name, to be imported by those
 behind it. A ```sh block holds askwho commands and nothing else; blocks of any other kind (```py, ```text, or no word
-at all) are to be read only.
+at all) are to be read only. The cells of a notebook share one namespace, too.
 """
 
+import contextlib
 import importlib
+import io
+import json
 import re
 import shlex
 import sys
@@ -34,6 +37,23 @@ def write_module(name: str, text: str) -> None:
     if sys.path[0] != str(Path.cwd()):
         sys.path.insert(0, str(Path.cwd()))
     importlib.invalidate_caches()
+
+
+def cells(notebook: Path) -> list[tuple[str, str]]:
+    """The code of each cell of a notebook, and what is shown below it."""
+    found = [cell for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    return [("".join(cell["source"]), "".join("".join(out["text"]) for out in cell["outputs"])) for cell in found]
+
+
+def run_notebook(notebook: Path) -> list[tuple[str, str]]:
+    """Run a notebook's cells in the current folder; return what each shows, and what stands below it."""
+    namespace: dict[str, object] = {}
+    shown: list[tuple[str, str]] = []
+    for text, below in cells(notebook):
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            exec(compile(text, str(notebook), "exec"), namespace)  # noqa: S102 - our own notebooks
+        shown.append((out.getvalue(), below))
+    return shown
 
 
 def run_page(page: Path) -> None:

@@ -19,10 +19,11 @@ from askwho.aggregation import AGGREGATIONS
 from askwho.cli import app, status_of
 from askwho.cli._demo import run_demo
 from askwho.learners import LEARNERS
-from tests.examples import blocks, run_page
+from tests.examples import blocks, cells, run_notebook, run_page
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if blocks(page)]
 NEED_TORCH = ("askwho.engine", "askwho.losses")
 
@@ -133,6 +134,23 @@ def test_every_example_runs(page, demo, tmp_path, monkeypatch):
     shutil.copytree(demo, tmp_path / "askwho-demo")
     monkeypatch.chdir(tmp_path)
     run_page(page)
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.stem)
+def test_every_notebook_shows_what_stands_in_it(notebook, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = run_notebook(notebook)
+    assert sum(bool(said) for said, _ in shown) >= 3
+    for said, below in shown:
+        # Figures may differ in their last digits from one machine to the next.
+        assert re.sub(r"[\d.]+", "#", said) == re.sub(r"[\d.]+", "#", below)
+
+
+def test_notebooks_are_small_and_hold_text_alone():
+    assert NOTEBOOKS
+    for notebook in NOTEBOOKS:
+        assert notebook.stat().st_size < 50_000
+        assert cells(notebook)
 
 
 def test_the_pages_that_promise_examples_have_them():

@@ -33,6 +33,8 @@ def until(condition):
 
 async def taken(ledger):
     """Wait until the writer has taken all that waits: it is then within its transaction, or before it."""
+    # A turn of the loop to send it, and one at whose end it is handed over.
+    await asyncio.sleep(0)
     await asyncio.sleep(0)
     await asyncio.to_thread(until, ledger._writer._waiting.empty)
 

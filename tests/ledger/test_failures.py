@@ -1,7 +1,9 @@
 """A database that fails: who waits learns of it, nothing is half-booked, and the ledger goes on."""
 
 import asyncio
+import os
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -84,6 +86,36 @@ def test_a_file_that_stays_locked_is_given_up_with_a_reason(tmp_path, monkeypatc
 
 def test_what_was_committed_is_put_on_the_disk_every_while(tmp_path, monkeypatch):
     monkeypatch.setattr(_sqlite, "_SYNC_EVERY", 0.005)
+    path, synced = tmp_path / "ledger.sqlite", []
+
+    def copied(file):
+        # What is on the disk from now on, whatever befalls the machine.
+        synced.append((os.fstat(file).st_ino, os.pread(file, 1 << 20, 0), path.read_bytes()))
+
+    async def story(ledger):
+        await ledger.set_budget("all", 100)
+        log = path.with_name("ledger.sqlite-wal").stat().st_ino
+        monkeypatch.setattr(_sqlite.os, "fsync", copied)
+        await ledger.set_budget("all", 200)
+        for _ in range(2000):
+            await asyncio.sleep(0.005)
+            if synced:
+                return log
+        return None
+
+    log = run(str(path), story)
+    monkeypatch.undo()
+    assert synced
+    assert synced[-1][0] == log
+    (tmp_path / "copy.sqlite").write_bytes(synced[-1][2])
+    (tmp_path / "copy.sqlite-wal").write_bytes(synced[-1][1])
+    with closing(sqlite3.connect(tmp_path / "copy.sqlite")) as connection:
+        assert connection.execute("SELECT cap FROM askwho_budgets").fetchall() == [(200,)]
+
+
+def test_a_log_that_grew_long_is_moved_into_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(_sqlite, "_SYNC_EVERY", 0.005)
+    monkeypatch.setattr(_sqlite, "_LONG_LOG", 1)
     path = tmp_path / "ledger.sqlite"
 
     async def story(ledger):

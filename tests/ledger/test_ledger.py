@@ -312,8 +312,8 @@ def test_only_what_may_cost_money_waits_for_the_disk(url, durable, monkeypatch):
         database = type(ledger._writer._database)
         begin = database.begin
 
-        def listened(self, queries, *, durable):
-            found = begin(self, queries, durable=durable)
+        def listened(self, queries, **how):
+            found = begin(self, queries, **how)
             says = "SHOW synchronous_commit" if url.startswith("postgresql") else "PRAGMA synchronous"
             seen.append({"on": True, "off": False, 2: True, 1: False}[self.rows(says)[0][0]])
             return found

@@ -11,6 +11,7 @@ from askwho import InvalidInputError, Target
 from askwho._money import nanos
 from askwho.experts import ExpertError, Fake, Limits, Python, Reply
 from askwho.ledger import open_ledger
+from askwho.ledger._sqlite import Sqlite
 from askwho.live import Asker, ask_all
 from tests import policies
 
@@ -457,3 +458,23 @@ def test_a_hold_that_comes_too_late_for_its_call_is_given_back(policy):
     assert (balance.held, balance.spent) == (0, 0)
     assert statuses
     assert set(statuses) == {"freed"}
+
+
+@pytest.mark.parametrize("mode", ["at-once", "sequential"])
+def test_a_query_to_one_expert_is_two_transactions(tmp_path, monkeypatch, mode):
+    policy, commits = policies.fitted("classes"), []
+    commit = Sqlite.commit
+    monkeypatch.setattr(Sqlite, "commit", lambda self, writes=(): (commits.append(writes), commit(self, writes)))
+    # In turn whoever is sure of his first answer asks nobody else.
+    target = Target(k=1) if mode == "at-once" else Target(fee_weight=10.0)
+
+    async def main():
+        async with open_ledger(tmp_path / "ledger.sqlite") as ledger:
+            commits.clear()
+            async with Asker(policy, fakes(policy), ledger=ledger, mode=mode) as asker:
+                return [await asker.ask(query(i), target) for i in range(5)]
+
+    heard = sum(len(each.decision.heard) for each in asyncio.run(main()))
+    # The hold with the decision, the settlement with the verdict; where nobody was asked, all of it at once.
+    assert len(commits) == 5 + heard
+    assert mode == "sequential" or heard == 5

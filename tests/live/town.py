@@ -117,11 +117,11 @@ class House:
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
-        self.requests.append({"body": body, "headers": dict(request.headers)})
         key = request.headers["Idempotency-Key"]
+        self.requests.append({"body": body, "headers": dict(request.headers), "key": key})
         if self.honours and key in self.seen:
             return web.json_response(self.seen[key])
-        fault = _HANDLERS.get(self.fault or "")
+        fault = _HANDLERS.get(self.fault_of(key) or "")
         if fault is not None:
             response = await fault(self, Visit(request, key, body))
             if response is not None:
@@ -138,9 +138,14 @@ class House:
         self.seen[key] = made
         return made
 
+    def fault_of(self, key: str) -> str | None:
+        """What goes wrong with a call."""
+        del key
+        return self.fault
+
     def first_time(self, key: str) -> bool:
         """Whether a key comes for the first time."""
-        return sum(each["headers"].get("Idempotency-Key") == key for each in self.requests) == 1
+        return sum(each["key"] == key for each in self.requests) == 1
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """The command that asks: decide, ask, fall back, combine; one file of decisions."""
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ import typer
 from askwho._money import amount, nanos
 from askwho.cli import _options as o
 from askwho.cli._columns import decision_types
+from askwho.cli._kept import Kept
 from askwho.cli._printing import err, print_summary
 from askwho.data import Table, read_batches, write_batches
 from askwho.exceptions import InvalidInputError
@@ -57,7 +59,7 @@ def ask_live(
     seed: o.Seed = 0,
     json_: o.Json = False,
 ) -> None:
-    """Ask about each query whom the policy says, within a deadline, and write what is decided."""
+    """Ask about each query whom the policy says, within a deadline; stopped, it goes on where it stopped."""
     loaded = load(policy, allow=o.words(allow))
     target = o.target_of(k, fee_weight, budget, max_error, confidence, max_fee, max_loss, max_group)
     known = read_experts(experts)
@@ -66,8 +68,13 @@ def ask_live(
     books = None if ledger is None and spend is None else open_ledger(":memory:" if ledger is None else ledger)
     names = [*o.words(budgets), *([] if spend is None else [_SPEND])]
     try:
+        spent = run_anywhere(partial(_spent, books)) if books is not None and spend is not None else 0
+        run = {"policy": digest(policy), "experts": list(known), "target": str(target), "mode": mode}
+        kept = Kept(out_, {**run, "explore": explore, "hedge": hedge, "seed": seed}, {"spent": spent})
         if books is not None and spend is not None:
-            run_anywhere(partial(_limit, books, spend))
+            # A run that goes on spends no more than it might have at its first start; a ledger knows what it did.
+            begun = kept.head["spent"] if ledger is not None else -kept.booked
+            run_anywhere(partial(books.set_budget, _SPEND, max(begun + nanos(spend), 0), "total"))
         ask = partial(
             ask_all,
             loaded,
@@ -81,47 +88,61 @@ def ask_live(
             explore=explore,
             hedge=hedge,
             random_state=seed,
-            digest=digest(policy),
+            digest=run["policy"],
+            again=kept.resumed,
         )
-        total = _write(loaded, ask, queries, out_)
+        total = _write(loaded, ask, queries, out_, kept)
     finally:
         if books is not None:
             run_anywhere(books.close)
     print_summary({**total, "out": str(out_)}, as_json=json_)
 
 
-def _write(policy: Policy, ask: Any, queries: Path, out_: Path) -> dict[str, Any]:  # noqa: ANN401 - a function
-    """Ask about a file of queries, batch by batch, and write what was decided."""
-    total: dict[str, Any] = {"queries": 0, "decided": 0, "paid": 0, "calls": 0, "fallbacks": 0, "late": 0}
-
-    def tell(done: Answered) -> None:
-        total["queries"] += 1
-        total["decided"] += done.decision.verdict is not None
-        total["paid"] += done.booked
-        total["calls"] += sum(call.came != "not asked" for call in done.calls)
-        total["fallbacks"] += any(call.came != "answered" for call in done.calls)
-        total["late"] += bool(done.late)
+def _write(
+    policy: Policy,
+    ask: Any,  # noqa: ANN401 - a function
+    queries: Path,
+    out_: Path,
+    kept: Kept,
+) -> dict[str, Any]:
+    """Ask about a file of queries, batch by batch, those that are done already apart; write what was decided."""
+    total: Counter[str] = Counter(dict.fromkeys(("queries", "decided", "paid", "calls", "fallbacks", "late"), 0))
+    grades = policy.columns.answers is None
 
     def decisions() -> Iterator[dict[str, Any]]:
         for batch in read_batches(queries, rows=_BATCH, name="queries", texts=policy.texts):
-            yield columns_of(ask(queries=rows_of(batch), progress=tell), grades=policy.columns.answers is None)
+            rows, first = rows_of(batch), total["queries"]
+            left = [i for i, row in enumerate(rows) if not kept.holds(first + i, row)]
+
+            def tell(n: int, done: Answered, rows: Any = rows, first: int = first, left: Any = left) -> None:  # noqa: ANN401
+                kept.add(first + left[n], rows[left[n]], _cells(done, grades=grades), _told(done))
+
+            ask(queries=[rows[i] for i in left], progress=tell)
+            done = [kept.take(first + i) for i in range(len(rows))]
+            for _, told in done:
+                total.update(told)
+            yield {name: [cells[name] for cells, _ in done] for name in done[0][0]}
             err.print(f"{total['queries']} queries, {amount(total['paid']):g} paid", markup=False)
 
     types: dict[str, type] = {"ask": list, "late": list, **decision_types(policy)}
-    write_batches(out_, decisions(), types=types | ({"answer": str} if policy.columns.answers is None else {}))
+    written = False
+    try:
+        write_batches(out_, decisions(), types=types | ({"answer": str} if grades else {}))
+        written = True
+    finally:
+        kept.close(done=written)
     if not total["queries"]:
         raise InvalidInputError("`queries` must not be empty: there is no row in it.")
     paid = amount(total.pop("paid"))
     return {**total, "mean_fee": paid / total["queries"], "paid": paid}
 
 
-async def _limit(books: Ledger, spend: float) -> None:
-    """Let this run spend so much beyond what earlier ones did."""
+async def _spent(books: Ledger) -> int:
+    """What earlier runs spent, in nanos."""
     try:
-        before = (await books.balance(_SPEND)).spent
+        return (await books.balance(_SPEND)).spent
     except InvalidInputError:
-        before = 0
-    await books.set_budget(_SPEND, before + nanos(spend), "total")
+        return 0
 
 
 def rows_of(table: Table) -> list[dict[str, Any]]:
@@ -135,26 +156,36 @@ def _empty(cell: Any) -> bool:  # noqa: ANN401 - any cell
     return cell is None or (isinstance(cell, float) and bool(np.isnan(cell)))
 
 
-def columns_of(done: list[Answered], *, grades: bool) -> dict[str, list[Any]]:
-    """Return what came of queries as `askwho combine` writes it, whom was asked, who was late, and how long it took.
+def _cells(done: Answered, *, grades: bool) -> dict[str, Any]:
+    """What came of a query as `askwho combine` writes it, whom was asked, who was late, and how long it took.
 
     Args:
-        done: one for each query.
+        done: what came.
         grades: whether a verdict is the name of whoever is believed: then what he said is beside it.
     """
-    made = [each.decision for each in done]
-    columns: dict[str, list[Any]] = {
-        "id": [each.id for each in made],
-        "prediction": [each.verdict for each in made],
-        "probability": [each.probability for each in made],
-        "fee": [each.paid for each in done],
-        "heard": [list(each.heard) for each in made],
-        "ask_next": [list(each.ask_next) for each in made],
-        "propensity": [each.propensity for each in made],
-        "ask": [list(each.ask) for each in made],
-        "late": [list(each.late) for each in done],
-        "seconds": [each.seconds for each in done],
+    made = done.decision
+    cells: dict[str, Any] = {
+        "id": made.id,
+        "prediction": made.verdict,
+        "probability": made.probability,
+        "fee": done.paid,
+        "heard": list(made.heard),
+        "ask_next": list(made.ask_next),
+        "propensity": made.propensity,
+        "ask": list(made.ask),
+        "late": list(done.late),
+        "seconds": done.seconds,
     }
-    if grades:
-        columns["answer"] = [None if each.answer is None else str(each.answer) for each in done]
-    return columns
+    return cells | ({"answer": None if done.answer is None else str(done.answer)} if grades else {})
+
+
+def _told(done: Answered) -> dict[str, int]:
+    """What a query adds to the counts of the run."""
+    return {
+        "queries": 1,
+        "decided": int(done.decision.verdict is not None),
+        "paid": done.booked,
+        "calls": sum(call.came != "not asked" for call in done.calls),
+        "fallbacks": int(any(call.came != "answered" for call in done.calls)),
+        "late": int(bool(done.late)),
+    }

@@ -17,6 +17,10 @@ class LedgerError(AskwhoError):
     """The database could not be reached, was locked for too long, or failed; the message says what it said."""
 
 
+class BusyError(Exception):
+    """Another process is within a transaction, and nobody was to wait for its end."""
+
+
 class UndoneError(Exception):
     """A transaction that certainly does not stand: something in it was refused before its end."""
 
@@ -34,12 +38,16 @@ class Database(Protocol):
         """Return keys as the one value of `among`: so a statement is the same for any number of them."""
         ...
 
-    def begin(self, queries: Sequence[Query], *, durable: bool) -> tuple[int, list[Rows]]:
+    local: bool
+    """Whether a transaction that need not outlast the loss of power waits for neither a network nor a disk."""
+
+    def begin(self, queries: Sequence[Query], *, durable: bool, wait: bool = True) -> tuple[int, list[Rows]]:
         """Begin a transaction before which all others have ended, and beside which none begins.
 
         Args:
             queries: what to look up first, all at once.
             durable: whether what is committed must outlast the loss of power.
+            wait: whether to wait for the others; if not, `BusyError` where there is one. One that is not `local` waits.
 
         Returns:
             The version of the tables, and what each query finds.

@@ -9,7 +9,7 @@ from askwho._money import LARGEST
 from askwho.exceptions import InvalidInputError
 from askwho.ledger._booking import Booking, Status, booking_of, row_of
 from askwho.ledger._budgets import Budget, Period, Spend, span_of
-from askwho.ledger._database import Database, Query, Write
+from askwho.ledger._database import Database, Query, Rows, Write
 from askwho.ledger._schema import check_version
 
 # The columns of a call in the order of `row_of`.
@@ -56,7 +56,7 @@ class Desk:
     changed: dict[tuple[str, Any], None] = field(default_factory=dict[tuple[str, Any], None])
 
     @classmethod
-    def lay(cls, database: Database, needs: Iterable[Needs], now: float, *, durable: bool) -> "Desk":
+    def lay(cls, database: Database, needs: Iterable[Needs], now: float, *, durable: bool, wait: bool = True) -> "Desk":
         """Begin a transaction, and return the desk with all that some requests need.
 
         Holds that have expired become unknown there and then.
@@ -66,22 +66,24 @@ class Desk:
             needs: of each request.
             now: the moment.
             durable: whether what is committed must outlast the loss of power.
+            wait: whether to wait for other processes; if not, `BusyError` where one writes.
         """
         desk, wanted = cls(now), list(needs)
         names = [name for need in wanted for name in need.budgets]
         calls, among = f"SELECT {_CALL}, pledged FROM askwho_calls WHERE", database.among
-        looks: dict[str, Query] = {
-            "expired": (f"{calls} status = 'held' AND expires <= ?", (now,)),
-            "calls": (f"{calls} id {among}", (database.listed([id_ for need in wanted for id_ in need.calls]),)),
+        by_key = {
+            "calls": (f"{calls} id {among}", [id_ for need in wanted for id_ in need.calls]),
             "decisions": (
                 f"SELECT {_DECISION} FROM askwho_decisions WHERE id {among}",
-                (database.listed([id_ for need in wanted for id_ in need.decisions]),),
+                [id_ for need in wanted for id_ in need.decisions],
             ),
-            "budgets": (f"SELECT name, cap, period FROM askwho_budgets WHERE name {among}", (database.listed(names),)),
+            "budgets": (f"SELECT name, cap, period FROM askwho_budgets WHERE name {among}", names),
         }
-        version, answers = database.begin(list(looks.values()), durable=durable)
+        looks: dict[str, Query] = {"expired": (f"{calls} status = 'held' AND expires <= ?", (now,))}
+        looks |= {table: (sql, (database.listed(keys),)) for table, (sql, keys) in by_key.items() if keys}
+        version, answers = database.begin(list(looks.values()), durable=durable, wait=wait)
         check_version(version)
-        found = dict(zip(looks, answers, strict=True))
+        found = dict.fromkeys(by_key, Rows()) | dict(zip(looks, answers, strict=True))
         for *row, pledged in (*found["calls"], *found["expired"]):
             desk.calls[row[0]] = booking_of(tuple(row), tuple((name, span) for name, span in json.loads(pledged)))
         desk.decisions = {row[0]: list(row) for row in found["decisions"]}
@@ -164,7 +166,7 @@ def _upsert(table: str, columns: str, key: str, changing: Sequence[str]) -> str:
 
 
 # How each table is written.
-_WRITE_DECISION = _upsert("askwho_decisions", _DECISION, "id", ("verdict", "probability", "paid", "truth"))
+_WRITE_DECISION = _upsert("askwho_decisions", _DECISION, "id", tuple(_DECISION.split(", ")[1:]))
 # A call changes after it was held for, but what it was held for does not.
 _WRITE_CALL = _upsert(
     "askwho_calls", f"{_CALL}, pledged", "id", ("status", "charged", "answer", "info", "why", "ended")

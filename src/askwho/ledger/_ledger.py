@@ -59,7 +59,13 @@ class Ledger:
         return f"Ledger({str(self._place)!r})"
 
     def decided(
-        self, decision_id: str, *, query: Mapping[str, Any], decision: Mapping[str, Any], at: float | None = None
+        self,
+        decision_id: str,
+        *,
+        query: Mapping[str, Any],
+        decision: Mapping[str, Any],
+        at: float | None = None,
+        again: bool = False,
     ) -> asyncio.Future[None]:
         """Write down a query and what was decided about it; return what to await.
 
@@ -71,10 +77,12 @@ class Ledger:
             query: what was known of it, as JSON can hold it.
             decision: what was decided: `ask` (the names of those to be asked), `propensity` and whatever else.
             at: when, in seconds since 1970; now, unless said.
+            again: whether it may stand in the place of a decision of that id: of a run that was stopped. What was
+                charged for that one stands, and is told in the same row of the log.
         """
         at = None if at is None else check.finite_number(at, "at")
         query_, decision_ = object_to_json(query, "query"), object_to_json(decision, "decision")
-        return self._writer.send(ask.Decide(name_of(decision_id, "decision_id"), at, query_, decision_))
+        return self._writer.send(ask.Decide(name_of(decision_id, "decision_id"), at, query_, decision_, again))
 
     async def hold(self, calls: Sequence[Call], *, budgets: Sequence[str] = ()) -> list[bool]:
         """Hold the worst case of some calls, in one transaction; return for which of them, in their order.

@@ -41,13 +41,15 @@ class Postgres:
 
     clustered = ""
     among = "= ANY(?)"
+    local = False
 
     def listed(self, keys: Sequence[str]) -> list[str]:
         """Return keys as one value."""
         return list(keys)
 
-    def begin(self, queries: Sequence[Query], *, durable: bool) -> tuple[int, list[Rows]]:
+    def begin(self, queries: Sequence[Query], *, durable: bool, wait: bool = True) -> tuple[int, list[Rows]]:
         """Begin a transaction, once no other process is within one; all in one message and its answer."""
+        del wait  # there is a server between
         with self._connection.pipeline():
             self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
             self._connection.execute(f"SET LOCAL synchronous_commit = {'on' if durable else 'off'}".encode())

@@ -33,25 +33,28 @@ class Request(Protocol):
 
 @dataclass(frozen=True)
 class Decide:
-    """Write down a query and what was decided about it, both as JSON."""
+    """Write down a query and what was decided about it, both as JSON; `again`, in the place of one that is there."""
 
     durable: ClassVar[bool] = False
     id: str
     at: float | None
     query: str
     decision: str
+    again: bool = False
 
     @property
     def needs(self) -> Needs:
-        """The decision, which must not be there."""
+        """The decision, which must not be there, as a rule."""
         return Needs(decisions=(self.id,))
 
     def apply(self, desk: Desk) -> None:
         """Write it down."""
-        if self.id in desk.decisions:
+        before = desk.decisions.get(self.id)
+        if before is not None and not self.again:
             raise InvalidInputError(f"`decision_id` must be new, got {self.id!r}, which is in the books.")
         at = desk.now if self.at is None else self.at
-        desk.decisions[self.id] = [self.id, at, self.query, self.decision, None, None, None, None]
+        truth = None if before is None else before[-1]
+        desk.decisions[self.id] = [self.id, at, self.query, self.decision, None, None, None, truth]
         desk.changed["decision", self.id] = None
 
 

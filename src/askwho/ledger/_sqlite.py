@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from askwho.exceptions import InvalidInputError
-from askwho.ledger._database import Database, LedgerError, Query, Rows, UndoneError, Write
+from askwho.ledger._database import BusyError, Database, LedgerError, Query, Rows, UndoneError, Write
 
 # Seconds that another process may keep the file before a transaction is given up: its longest one, and then plenty.
 _PATIENCE = 30.0
@@ -22,9 +23,12 @@ _PATIENCE = 30.0
 _LOOK_AGAIN = 0.0005
 # Seconds between two times that what was committed is put on the disk for good: what the loss of power may cost.
 _SYNC_EVERY = 1.0
-# Pages of 4 KiB that the write-ahead log may grow to before whoever writes puts them into the file itself. The thread
-# that does so every second may never come to an end under load; this does.
-_MOST_PAGES = 8000
+# Bytes that the write-ahead log may grow to before the thread that puts it on the disk moves it into the file itself.
+# Then the log is begun anew, and all must wait until the disk has it: not every second, and not every few commits.
+_LONG_LOG = 16 << 20
+# Pages of 4 KiB that it may grow to before whoever writes does so himself. The thread may never come to an end under
+# load; this does.
+_MOST_PAGES = 16_000
 
 
 class Sqlite:
@@ -57,17 +61,18 @@ class Sqlite:
 
     clustered = "WITHOUT ROWID"
     among = "IN (SELECT value FROM json_each(?))"
+    local = True
 
     def listed(self, keys: Sequence[str]) -> str:
         """Return keys as one value."""
         return json.dumps(keys)
 
-    def begin(self, queries: Sequence[Query], *, durable: bool) -> tuple[int, list[Rows]]:
+    def begin(self, queries: Sequence[Query], *, durable: bool, wait: bool = True) -> tuple[int, list[Rows]]:
         """Begin a transaction, once no other process writes; return the version, and what each query finds."""
         if durable != self._durable:
             self._connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._durable = durable
-        _patiently(lambda: self._connection.execute("BEGIN IMMEDIATE"))
+        _patiently(lambda: self._connection.execute("BEGIN IMMEDIATE"), wait=wait)
         ((version,),) = self.rows("SELECT version FROM askwho_ledger")
         return int(version), [self.rows(sql, values) for sql, values in queries]
 
@@ -103,12 +108,16 @@ class Sqlite:
 
 
 class _Syncer(threading.Thread):
-    """Puts what was committed on the disk for good, every second, beside whoever writes."""
+    """Puts what was committed on the disk for good, every second, beside whoever writes.
+
+    The log of a database is read up to its last whole commit: once it is on the disk, so is what was committed.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(name="askwho-ledger-sync", daemon=True)
         self.behind = threading.Event()
         self._path = path
+        self._log = path.with_name(f"{path.name}-wal")
         self._ending = threading.Event()
         self.start()
 
@@ -117,11 +126,21 @@ class _Syncer(threading.Thread):
             if self.behind.is_set():
                 self.behind.clear()
                 try:
-                    # A connection for each time: one that is kept would hold the file open when its owner has left it.
-                    with contextlib.closing(sqlite3.connect(self._path, timeout=0.0, isolation_level=None)) as file:
-                        file.execute("PRAGMA wal_checkpoint(PASSIVE)")
-                except sqlite3.Error:
+                    self._sync()
+                except (sqlite3.Error, OSError):
                     self.behind.set()  # somebody else was at it: the next time, then
+
+    def _sync(self) -> None:
+        # SQLite locks the file and its index, never the log: it may be opened and closed beside it.
+        with self._log.open("rb+") as log:
+            os.fsync(log.fileno())
+            long = log.seek(0, os.SEEK_END) >= _LONG_LOG
+        if long:
+            # A connection for each time: one that is kept would hold the file open when its owner has left it.
+            with contextlib.closing(sqlite3.connect(self._path, timeout=0.0, isolation_level=None)) as file:
+                file.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                # Whoever writes next begins the log anew, and waits for the disk: rather here than where a query waits.
+                file.execute("UPDATE askwho_ledger SET version = version")
 
     def stop(self) -> None:
         """End the thread; whoever closes the file last puts everything on the disk."""
@@ -172,8 +191,8 @@ class SqlitePlace:
         return ":memory:" if self.scratch is not None else str(self.path)
 
 
-def _patiently(action: Any) -> None:  # noqa: ANN401 - a statement to try
-    """Carry out a statement, again and again while another process writes."""
+def _patiently(action: Any, *, wait: bool = True) -> None:  # noqa: ANN401 - a statement to try
+    """Carry out a statement, again and again while another process writes; or once, if nobody is to wait."""
     last = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -182,6 +201,8 @@ def _patiently(action: Any) -> None:  # noqa: ANN401 - a statement to try
             # The low byte of an extended code is the plain one.
             if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise
+            if not wait:
+                raise BusyError from None
             if time.monotonic() > last:
                 raise LedgerError(
                     f"The ledger must be free within {_PATIENCE:g} s, got a file that another process keeps locked: "

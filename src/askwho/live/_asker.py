@@ -50,6 +50,7 @@ class Asker:
             whoever of them answers last is given up, and paid. None for never.
         random_state: the seed of exploring and of the waits between retries.
         digest: which policy it is, for the ledger.
+        again: whether a query may be in the ledger already, from a run that was stopped: it is then decided anew.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Asker:
         hedge: float | None = None,
         random_state: int | None = None,
         digest: str = "",
+        again: bool = False,
     ) -> None:
         check.one_of(mode, "mode", ("at-once", "sequential"))
         if hedge is not None and not 0.0 < check.finite_number(hedge, "hedge") < 1.0:
@@ -73,6 +75,7 @@ class Asker:
         if budgets and ledger is None:
             raise InvalidInputError("`budgets` must come with a `ledger`, got none: nobody else keeps them.")
         self._mode: Mode = mode
+        self._again = again
         self._experts = _by_name(policy, experts)
         self._office = Office(
             policy=policy,
@@ -129,7 +132,9 @@ class Asker:
             made = policy.next(seen, None, target, **options)
         known = dict(query)
         round_ = Round(office, str(made.ids[0]), known, began + deadline)
-        round_.first = lambda: office.books.decided(round_.query, query=known, decision=self._written(made, target))
+        round_.first = lambda: office.books.decided(
+            round_.query, query=known, decision=self._written(made, target), again=self._again
+        )
         try:
             decision = await self._asked(round_, seen, made, target)
         except BaseException:

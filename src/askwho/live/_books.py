@@ -10,8 +10,10 @@ from askwho.ledger import Call
 class Books(Protocol):
     """A ledger, as far as asking needs one; `askwho.ledger.open_ledger` returns such."""
 
-    def decided(self, decision_id: str, *, query: Mapping[str, Any], decision: Mapping[str, Any]) -> Awaitable[Any]:
-        """Write down a decision before anybody is asked."""
+    def decided(
+        self, decision_id: str, *, query: Mapping[str, Any], decision: Mapping[str, Any], again: bool = False
+    ) -> Awaitable[Any]:
+        """Write down a decision before anybody is asked; `again`, in the place of one that may be there."""
         ...
 
     async def hold(self, calls: Sequence[Call], *, budgets: Sequence[str] = ()) -> Sequence[bool]:
@@ -50,7 +52,9 @@ class Books(Protocol):
 class NoBooks:
     """Nothing is written down, and everybody may be asked."""
 
-    async def decided(self, decision_id: str, *, query: Mapping[str, Any], decision: Mapping[str, Any]) -> None:
+    async def decided(
+        self, decision_id: str, *, query: Mapping[str, Any], decision: Mapping[str, Any], again: bool = False
+    ) -> None:
         """Nothing."""
 
     async def hold(self, calls: Sequence[Call], *, budgets: Sequence[str] = ()) -> list[bool]:

@@ -23,7 +23,7 @@ def ask_all(
     *,
     deadline: float = DEADLINE,
     at_a_time: int = AT_A_TIME,
-    progress: Callable[[Answered], None] | None = None,
+    progress: Callable[[int, Answered], None] | None = None,
     **options: Any,  # noqa: ANN401 - as in `Asker`
 ) -> list[Answered]:
     """Return what is decided about each query, in their order: `Asker.ask` for whoever has no event loop.
@@ -35,7 +35,7 @@ def ask_all(
         target: how much an error is worth, or what must be met.
         deadline: seconds for each query, from when its turn has come.
         at_a_time: how many queries are under way at a time.
-        progress: called with each as it is done.
+        progress: called with the place of each query and what came, as it is done.
         options: as in `Asker`; a ledger must not be open in another event loop.
     """
     check.whole_number(at_a_time, "at_a_time", minimum=1)
@@ -43,15 +43,15 @@ def ask_all(
     async def everything() -> list[Answered]:
         places = asyncio.Semaphore(at_a_time)
 
-        async def one(asker: Asker, query: Mapping[str, Any]) -> Answered:
+        async def one(asker: Asker, place: int, query: Mapping[str, Any]) -> Answered:
             async with places:
                 done = await asker.ask(query, target, deadline=deadline)
             if progress is not None:
-                progress(done)
+                progress(place, done)
             return done
 
         async with Asker(policy, experts, **options) as asker, asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(asker, query)) for query in queries]
+            tasks = [group.create_task(one(asker, place, query)) for place, query in enumerate(queries)]
         return [task.result() for task in tasks]
 
     return run_anywhere(everything)

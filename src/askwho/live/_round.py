@@ -40,6 +40,8 @@ class Round:
         self.running: dict[Task, Calling] = {}
         self.first: Any = None
         self._bookings: list[asyncio.Task[Any]] = []
+        # What came of the last call under way: None once nothing else is going to be written that it could wait for.
+        self._kept: list[Any] | None = []
 
     @property
     def now(self) -> float:
@@ -86,7 +88,7 @@ class Round:
                 self.known,
                 self.query,
                 office.books,
-                self.book,
+                self._ended,
                 office.sense,
                 office.rng.random,
             )
@@ -97,19 +99,19 @@ class Round:
         """Whether the budgets cover each hold; where the answer is too late, what was held is given back."""
         office = self.office
         first, self.first = self.first, None
+        self._book_kept()
 
         async def ask() -> Sequence[bool]:
-            # The decision is written with the first hold: together they take no longer than one of them.
-            if first is None:
-                return await office.books.hold(holds, budgets=office.budgets)
-            written, found = await asyncio.gather(
-                first(), office.books.hold(holds, budgets=office.budgets), return_exceptions=True
-            )
-            if isinstance(found, BaseException):
-                raise found
-            if isinstance(written, BaseException):
-                await self._freed(holds, found, "its decision could not be written")
-                raise written
+            # The decision is written with the first hold, told in the same turn: they are one transaction.
+            telling = None if first is None else asyncio.ensure_future(first())
+            try:
+                found = await office.books.hold(holds, budgets=office.budgets)
+            finally:
+                written = await asyncio.gather(*([] if telling is None else [telling]), return_exceptions=True)
+            for error in written:
+                if isinstance(error, BaseException):
+                    await self._freed(holds, found, "its decision could not be written")
+                    raise error
             return found
 
         task = asyncio.get_running_loop().create_task(ask())
@@ -142,6 +144,7 @@ class Round:
 
     def leave(self, why: str) -> None:
         """Give up whatever is still under way; it is booked."""
+        self._book_kept(last=True)
         for task, call in self.running.items():
             task.cancel()
             if not call.begun:
@@ -151,6 +154,22 @@ class Round:
             self.calls[call.hold.expert] = call.told("withdrawn" if self.now < self.until else "late", why)
         self.running.clear()
 
+    def _ended(self, coroutine: Any) -> None:  # noqa: ANN401 - a coroutine
+        """Have it written what came of a call. The last one's is written with what follows: one transaction, not two.
+
+        What follows comes within the same millisecond: the next hold, or the verdict. Whoever is killed in between
+        leaves a hold, which expires at its worst case, as he would have a moment before.
+        """
+        if self._kept is None or len(self.running) > 1:
+            self.book(coroutine)
+        else:
+            self._kept.append(coroutine)
+
+    def _book_kept(self, *, last: bool = False) -> None:
+        kept, self._kept = self._kept or [], None if last or self._kept is None else []
+        for coroutine in kept:
+            self.book(coroutine)
+
     def book(self, coroutine: Any) -> object:  # noqa: ANN401 - a coroutine
         """Have something written, and remember to wait for it."""
         task = self.office.behind.run(coroutine)
@@ -159,6 +178,7 @@ class Round:
 
     async def settled(self) -> None:
         """Wait until everything is in the books, but not past the deadline and its grace; raise what went wrong."""
+        self._book_kept(last=True)
         last = max(self.until, self.now) + GRACE
         # Whoever is given up books himself as he ends: there may be more to wait for than at first.
         while (open_ := [task for task in self._bookings if not task.done()]) and self.now < last:

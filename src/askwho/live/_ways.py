@@ -120,7 +120,8 @@ async def in_turn(round_: Round, seen: Seen, target: Target, step: Decisions) ->
         if not round_.refuses(name) and await round_.begin([name]):
             while round_.running and round_.now < round_.until + GRACE:
                 await round_.wait(round_.until + GRACE)
-            round_.leave("he did not answer in time")
+            if round_.running:
+                round_.leave("he did not answer in time")
         answers, info = heard(office.policy, round_.calls)
         step = office.policy.next(
             seen,
