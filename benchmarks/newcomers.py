@@ -76,10 +76,10 @@ def given_back(
     full, rng = losses(whole, test, prices), np.random.default_rng([seed, 7])
     found: list[dict[str, Any]] = []
     for j, name in enumerate(train.panel.names):
-        if train.panel.own[j]:
-            # Nobody who is asked: he answers for himself, whether he was left out or not.
-            continue
         alone = fit(without(train, j), **fits)
+        if name in alone.panel.names:
+            # The policy's own base, trained in his absence, goes by the same name.
+            continue
         nothing = losses(alone, without(test, j), prices)
         gain, error = paired(nothing - full)
         found.append({"entity": name, "way": "whole log", "answers": len(train), "gain": gain, "error": error})
