@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from askwho._threads import in_order, processors
 from askwho._unit import COST
 from askwho._validation import one_of
 from askwho.cli import _options as o
@@ -380,20 +381,23 @@ def route(
         raise InvalidInputError("`--coverage` must go with `--mode sequential` or `combine`: nothing is decided yet.")
     total: dict[str, float] = {"queries": 0}
 
+    def routed(batch: Table) -> tuple[dict[str, Any], dict[str, float]]:
+        if sequential:
+            steps = loaded.next(batch, target=target, explore=explore, random_state=rng, coverage=coverage)
+            return steps.next_columns(arrow=True), {"to_ask": int(steps.k.sum()), "fee": float(steps.fee.sum())}
+        decided = loaded.decide(batch, target, explore=explore, random_state=rng)
+        return decided.to_columns(arrow=True), {
+            "mean_k": float(decided.k.sum()),
+            "mean_expected_fee": float(decided.fee.sum()),
+            "mean_expected_error": float(decided.expected_error.sum()),
+        }
+
     def routes() -> Iterator[dict[str, Any]]:
-        for batch in read_batches(queries, name="queries", texts=loaded.texts):
-            if sequential:
-                steps = loaded.next(batch, target=target, explore=explore, random_state=rng, coverage=coverage)
-                sums = {"to_ask": int(steps.k.sum()), "fee": float(steps.fee.sum())}
-                made = steps.next_columns(arrow=True)
-            else:
-                decided = loaded.decide(batch, target, explore=explore, random_state=rng)
-                sums = {
-                    "mean_k": float(decided.k.sum()),
-                    "mean_expected_fee": float(decided.fee.sum()),
-                    "mean_expected_error": float(decided.expected_error.sum()),
-                }
-                made = decided.to_columns(arrow=True)
+        batches = read_batches(queries, name="queries", texts=loaded.texts)
+        # Who explores draws by lot, one batch after the other: the same seed must draw the same. And a user's own parts
+        # need not know of threads.
+        workers = 1 if explore or allow else processors()
+        for made, sums in in_order(routed, batches, workers=workers):
             total["queries"] += len(made["id"])
             for name, value in sums.items():
                 total[name] = total.get(name, 0.0) + value
