@@ -62,7 +62,7 @@ class TreeLayout:
         return np.argsort(code)
 
     def _of_block(self, X: Float32[np.ndarray, "n d"]) -> Float32[np.ndarray, "n m"]:
-        leaves: list[Any] = self._graph.session.run(self._names, {"X": X})
+        leaves: Any = self._graph.session.run(self._names, {"X": X})
         total = np.zeros((len(X), self.outputs), dtype=np.float32)
         step = max(1, _CELLS // self.outputs)
         for start in range(0, len(X), step):
