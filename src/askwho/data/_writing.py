@@ -87,7 +87,9 @@ class _JsonWriter:
 
 
 def _parquet(path: Path, rows: pa.Table) -> pa_parquet.ParquetWriter:
-    return pa_parquet.ParquetWriter(path, rows.schema, use_dictionary=_repeating(rows))
+    # Its stubs know of no list of columns.
+    repeating: Any = _repeating(rows)
+    return pa_parquet.ParquetWriter(path, rows.schema, use_dictionary=repeating)
 
 
 def _csv(path: Path, rows: pa.Table) -> pa_csv.CSVWriter:
