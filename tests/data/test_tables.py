@@ -512,7 +512,7 @@ SPLIT = [".parquet", ".csv", ".jsonl", ".feather"]
 
 
 def in_parts(folder, ending, sizes=(3, 1, 5)):
-    """Whole numbers in files of some sizes, written in another order than they are named, and a file that is no part."""
+    """Whole numbers in files of some sizes, the last written first, and files that are no part."""
     bounds = np.cumsum([0, *sizes])
     for number in reversed(range(len(sizes))):
         rows = {"x": np.arange(bounds[number], bounds[number + 1]), "word": ["é"] * sizes[number]}

@@ -26,8 +26,9 @@ def table_of(source: Any, name: str = "queries", *, texts: Collection[str] = ())
 
     A dict of columns; a dict of single values, which is one query; a list of dicts, where a key that is missing is an
     empty cell; a data frame of pandas or polars, lazy too; a table, a record batch or a reader of record batches of
-    Arrow, or whatever speaks its protocol; a file, a folder of files, or a pattern such as day-*.parquet. Cells that are lists of numbers of one length are one array of shape
-    (n, d): of one query they need a list of one dict, for a list in a dict is a column.
+    Arrow, or whatever speaks its protocol; a file, a folder of files, or a pattern such as day-*.parquet. Cells that
+    are lists of numbers of one length are one array of shape (n, d): of one query they need a list of one dict, for a
+    list in a dict is a column.
 
     Args:
         source: the queries.
@@ -145,20 +146,20 @@ def _parts_of(files: list[Path], rows: int, name: str, texts: Collection[str]) -
 
 def _like_the_first(parts: Iterator[tuple[Path, pa.Table]], name: str) -> Iterator[pa.Table]:
     """Tables with the columns and types of the first, in its order; or which file has others."""
-    schema: pa.Schema | None = None
+    schema: Any = None
     for file, part in parts:
-        if schema is None:
-            schema = part.schema
+        schema = part.schema if schema is None else schema
         if part.schema.equals(schema):
             yield part
             continue
         try:
-            yield part.select(schema.names).cast(schema)
+            alike = part.select(schema.names).cast(schema)
         except (KeyError, pa.ArrowException) as error:
             reason = str(error).splitlines()[0]
             raise InvalidInputError(
                 f"`{name}` must have the same columns in every file, got others in {str(file)!r}: {reason}"
             ) from None
+        yield alike
 
 
 def _is_plain(source: dict[Any, Any]) -> bool:
