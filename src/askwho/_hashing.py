@@ -22,6 +22,7 @@ _FEW = 32
 # Plain counts: whoever weighs them does so later, and a sign of their own would let two words in one bucket hide each
 # other.
 _COUNTS: dict[str, Any] = {"alternate_sign": False, "norm": None}
+# Tokens of our own, in any script; with both, scikit-learn would warn that it needs no pattern of its own.
 _TOKENS: dict[str, Any] = {"tokenizer": tokens, "token_pattern": None}
 
 
