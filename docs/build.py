@@ -51,6 +51,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
         "ask-live",
         "cheap-first",
         "time",
+        "large-tables",
         "get-the-data",
     ),
     "explanation/index.md": ("theory", "decisions", "flow", "measuring"),

@@ -506,3 +506,62 @@ def test_what_json_does_not_know_is_refused_and_no_file_is_left(cell, tmp_path):
 
 def test_an_ending_that_cannot_be_written(tmp_path):
     refused(lambda: write_table(tmp_path / "out.arrow", {"x": [1]}), "`out` must end in .parquet, .csv or .jsonl, got ")
+
+
+SPLIT = [".parquet", ".csv", ".jsonl", ".feather"]
+
+
+def in_parts(folder, ending, sizes=(3, 1, 5)):
+    """Whole numbers in files of some sizes, the last written first, and files that are no part."""
+    bounds = np.cumsum([0, *sizes])
+    for number in reversed(range(len(sizes))):
+        rows = {"x": np.arange(bounds[number], bounds[number + 1]), "word": ["é"] * sizes[number]}
+        path = folder / f"part-{number}{ending}"
+        if ending == ".feather":
+            pa.feather.write_feather(pa.table(rows), path)
+        else:
+            write_table(path, rows)
+    (folder / "_manifest.json").write_text("{}")
+    (folder / ".hidden").write_text("")
+    return folder
+
+
+@pytest.mark.parametrize("ending", SPLIT)
+@pytest.mark.parametrize("pattern", ["", "part-*", "part-[0-2].*"])
+def test_a_folder_or_a_pattern_of_files_is_one_table(ending, pattern, tmp_path):
+    source = in_parts(tmp_path, ending) / pattern
+    whole = table_of(source)
+    assert whole["x"].tolist() == list(range(9))
+    assert whole["word"].tolist() == ["é"] * 9
+    batches = list(read_batches(source, rows=4))
+    assert [batch["x"].tolist() for batch in batches] == [[0, 1, 2, 3], [4, 5, 6, 7], [8]]
+
+
+def test_files_of_other_types_become_those_of_the_first(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n0.5,a\n")
+    (tmp_path / "b.csv").write_text("y,x\nb,2\n")
+    assert table_of(tmp_path)["x"].tolist() == [0.5, 2.0]
+    assert [batch["y"].tolist() for batch in read_batches(tmp_path)] == [["a", "b"]]
+
+
+MIXED = {
+    "another column": ("b.csv", "x,z\n1,2\n", "must have the same columns in every file, got others in "),
+    "another type": ("b.csv", "x,y\nword,b\n", "must have the same columns in every file, got others in "),
+    "another format": ("b.jsonl", '{"x": 1, "y": "a"}\n', "must be files of one format, got JSON lines beside others."),
+    "no table": ("b.txt", "?", "must end in .parquet"),
+}
+
+
+@pytest.mark.parametrize("kind", MIXED)
+def test_files_that_are_no_one_table_are_refused(kind, tmp_path):
+    name, text, why = MIXED[kind]
+    (tmp_path / "a.csv").write_text("x,y\n1,a\n")
+    (tmp_path / name).write_text(text)
+    refused(lambda: table_of(tmp_path), f"`queries` {why}")
+    refused(lambda: list(read_batches(tmp_path, name="queries")), f"`queries` {why}")
+
+
+@pytest.mark.parametrize(("pattern", "what"), [("", "a folder of files"), ("*.csv", "a pattern of files")])
+def test_no_file_at_all(pattern, what, tmp_path):
+    (tmp_path / "_manifest.json").write_text("{}")
+    refused(lambda: table_of(tmp_path / pattern), f"`queries` must be {what}, got ")

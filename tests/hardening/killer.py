@@ -14,13 +14,40 @@ import signal
 import sys
 from pathlib import Path
 
-from askwho.cli import _commands, status_of
+from askwho.cli import _commands, _route, status_of
+from askwho.cli._shards import Shards
 from askwho.report import _store
 
-WRITING = ("askwho/_files.py", "askwho/data/_writing.py", "askwho/report/_store.py", "askwho/persistence/_artefact.py")
+WRITING = (
+    "askwho/_files.py",
+    "askwho/cli/_shards.py",
+    "askwho/data/_writing.py",
+    "askwho/report/_store.py",
+    "askwho/persistence/_artefact.py",
+)
 # Tracing slows everything down: it begins where writing does.
-ENTRIES = ((_commands, "save"), (_commands, "write_batches"), (_store, "write"))
-FUNCTIONS = ("write_atomically", "write_batches", "write", "save", "_write", "_sweep")
+ENTRIES = (
+    (_commands, "save"),
+    (_commands, "write_batches"),
+    (_route, "write_batches"),
+    (Shards, "__init__"),
+    (Shards, "write"),
+    (Shards, "finish"),
+    (_store, "write"),
+)
+FUNCTIONS = (
+    "write_atomically",
+    "write_batches",
+    "write",
+    "save",
+    "_write",
+    "_sweep",
+    "__init__",
+    "_make",
+    "_say",
+    "_kept",
+    "finish",
+)
 
 
 def traced(function, trace):

@@ -105,7 +105,7 @@ def link_to_what_cannot_be_read(folder):
 LOGS = {
     # What a command is pointed at.
     "no such file": (lambda folder: folder / "nowhere.parquet", "it is not there"),
-    "a folder": (lambda folder: folder, "it is not there"),
+    "a folder of nothing": (lambda folder: folder, "there is none"),
     "a folder with the name of a table": (lambda folder: (folder / "log.csv").mkdir() or folder / "log.csv", "there"),
     "a file for a parent": (below_a_file, "it is not there"),
     "a link to itself": (link_to_itself, "it is not there"),
@@ -713,7 +713,7 @@ def emptied(table):
 
 QUERIES = {
     "no such file": (lambda folder: folder / "nowhere.csv", "it is not there"),
-    "a folder": (lambda folder: folder, "it is not there"),
+    "a folder of nothing": (lambda folder: folder, "there is none"),
     "random bytes": (raw(np.random.default_rng(1).bytes(999), "queries.parquet"), "must be a Parquet file"),
     "header only": (raw("x_0,x_1,x_2\n", "queries.csv"), "must not be empty"),
     "no rows": (queries(emptied), "must not be empty"),

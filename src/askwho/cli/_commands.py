@@ -10,12 +10,11 @@ import numpy as np
 import typer
 
 from askwho._unit import COST
-from askwho._validation import one_of
 from askwho.cli import _options as o
 from askwho.cli._ask import ask_live
 from askwho.cli._assign import assign_batch
 from askwho.cli._collect import collect_log
-from askwho.cli._columns import decision_types, route_types, step_types
+from askwho.cli._columns import decision_types
 from askwho.cli._data import data_app
 from askwho.cli._demo import run_demo
 from askwho.cli._ledger import set_budgets, write_log
@@ -30,9 +29,10 @@ from askwho.cli._printing import (
     print_table,
     print_validated,
 )
+from askwho.cli._route import route_queries
 from askwho.cli._studies import studies
 from askwho.cli._terminal import visible
-from askwho.data import Log, Table, describe, read_batches, read_log, read_logs, read_table, write_batches
+from askwho.data import Log, Table, describe, read_log, read_logs, read_table, write_batches
 from askwho.evaluation import evaluate as evaluate_policy
 from askwho.exceptions import InvalidInputError
 from askwho.fitting import calibrate as calibrate_policy
@@ -342,72 +342,7 @@ def report(
     print_summary({"headline": made.headline, "figures": figures, "report": str(made.out)}, as_json=json_)
 
 
-@app.command()
-def route(
-    policy: o.PolicyFolder,
-    queries: o.QueriesFile,
-    out_: Annotated[
-        Path, typer.Option("--out", help="Where to write the routes: .parquet, .csv, .jsonl.", show_default=False)
-    ],
-    k: o.K = None,
-    budget: o.Budget = None,
-    max_error: o.MaxError = None,
-    confidence: o.Confidence = None,
-    max_fee: o.MaxFee = None,
-    max_loss: o.MaxLoss = None,
-    max_group: o.MaxGroup = None,
-    fee_weight: o.FeeWeight = None,
-    mode: Annotated[
-        str, typer.Option(help="at-once; or sequential: one question at a time, by the answers so far in QUERIES.")
-    ] = "at-once",
-    explore: Annotated[
-        float, typer.Option(help="The share of queries that ask somebody else at random, such as 0.05; written down.")
-    ] = 0.0,
-    coverage: o.Coverage = None,
-    allow: o.Allow = None,
-    seed: Annotated[int | None, typer.Option(help="The seed of exploring.")] = None,
-    json_: o.Json = False,
-) -> None:
-    """Write for each query whom to ask, how many, the expected fee and the expected error."""
-    loaded = load(policy, allow=o.words(allow))
-    target = o.target_of(k, fee_weight, budget, max_error, confidence, max_fee, max_loss, max_group)
-    one_of(mode, "mode", ["at-once", "sequential"])
-    rng = np.random.default_rng(seed)
-    sequential = mode == "sequential"
-    if sequential and target.k is not None:
-        raise InvalidInputError("`--mode sequential` takes --fee-weight, or --budget and --max-error, got --k.")
-    if coverage is not None and not sequential:
-        raise InvalidInputError("`--coverage` must go with `--mode sequential` or `combine`: nothing is decided yet.")
-    total: dict[str, float] = {"queries": 0}
-
-    def routes() -> Iterator[dict[str, Any]]:
-        for batch in read_batches(queries, name="queries", texts=loaded.texts):
-            if sequential:
-                steps = loaded.next(batch, target=target, explore=explore, random_state=rng, coverage=coverage)
-                sums = {"to_ask": int(steps.k.sum()), "fee": float(steps.fee.sum())}
-                made = steps.next_columns(arrow=True)
-            else:
-                decided = loaded.decide(batch, target, explore=explore, random_state=rng)
-                sums = {
-                    "mean_k": float(decided.k.sum()),
-                    "mean_expected_fee": float(decided.fee.sum()),
-                    "mean_expected_error": float(decided.expected_error.sum()),
-                }
-                made = decided.to_columns(arrow=True)
-            total["queries"] += len(made["id"])
-            for name, value in sums.items():
-                total[name] = total.get(name, 0.0) + value
-            err.print(f"{int(total['queries'])} queries", markup=False)
-            yield made
-
-    write_batches(out_, routes(), types=step_types(loaded) if sequential else route_types(loaded))
-    n = int(total.pop("queries"))
-    if not n:
-        raise InvalidInputError("`queries` must not be empty: there is no row in it.")
-    means = {name: value / n if name.startswith("mean_") else value for name, value in total.items()}
-    print_summary({"queries": n, **means, "out": str(out_)}, as_json=json_)
-
-
+app.command("route")(route_queries)
 app.command("assign")(assign_batch)
 app.command("ask")(ask_live)
 app.command("collect")(collect_log)

@@ -46,7 +46,12 @@ Encoder = Annotated[
 ]
 Id = Annotated[str | None, typer.Option("--id", help="The column that names each query.")]
 PolicyFolder = Annotated[Path, typer.Argument(help="The folder of a policy.", show_default=False)]
-QueriesFile = Annotated[Path, typer.Argument(help="Queries: Parquet, CSV, JSON lines or Arrow.", show_default=False)]
+QueriesFile = Annotated[
+    Path,
+    typer.Argument(
+        help="Queries: Parquet, CSV, JSON lines or Arrow; a file, a folder, or a pattern in quotes.", show_default=False
+    ),
+]
 Allow = Annotated[str | None, typer.Option(help="Parts of your own that may be loaded: 'mypackage:MyLearner,...'.")]
 Data = Annotated[
     Path | None, typer.Option(envvar="ASKWHO_DATA", help="Where the studies' data lies; askwho-data unless said.")

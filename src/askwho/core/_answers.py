@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from enum import IntEnum
 from functools import cached_property
+from types import NoneType
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -154,7 +155,7 @@ def column(values: Any, name: str) -> np.ndarray:  # noqa: ANN401
     if array.ndim != 1:
         raise InvalidInputError(f"`{name}` must be a column of single values, got shape {array.shape}.")
     if array.dtype.kind == "O" and len(array) and not is_null(array).any():
-        plain = {_word(value) for value in array.tolist()}
+        plain = _words(array)
         if plain in ({"numbers"}, {"text"}, {"bytes"}):
             return np.array(array.tolist())
         if plain == {"dates"}:
@@ -165,7 +166,13 @@ def column(values: Any, name: str) -> np.ndarray:  # noqa: ANN401
 def is_null(values: np.ndarray) -> np.ndarray:
     """Return which entries are None, NaN, NaT or pandas' NA, in the shape of the values."""
     if values.dtype.kind == "O":
-        return np.array([check.missing(value) for value in values.tolist()], dtype=bool)
+        entries = values.tolist()
+        kinds = set(map(type, entries))
+        if kinds <= _NEVER_NULL:
+            return np.zeros(values.shape, dtype=bool)
+        if kinds <= _NEVER_NULL | {NoneType}:
+            return np.array([value is None for value in entries], dtype=bool)
+        return np.array([check.missing(value) for value in entries], dtype=bool)
     return np.isnan(values) if values.dtype.kind in "fmM" else np.zeros(values.shape, dtype=bool)
 
 
@@ -173,7 +180,7 @@ def family(values: np.ndarray) -> str:
     """Return what kind of answers these are: "numbers", "text", "dates", or several of them joined by "and"."""
     if values.dtype.kind != "O":
         return _FAMILIES.get(values.dtype.kind) or str(values.dtype)
-    return " and ".join(sorted({_word(value) for value in values.tolist()}))
+    return " and ".join(sorted(_words(values)))
 
 
 def null_states(nulls: Nulls | Mapping[str, Nulls], names: Sequence[str]) -> list[Cell]:
@@ -200,12 +207,21 @@ _FAMILIES = {
 }
 
 
-def _word(value: Any) -> str:  # noqa: ANN401
-    if isinstance(value, str):
+# Types of which no value is a null: a column of them needs no look at its entries.
+_NEVER_NULL = {str, int, bool}
+
+
+def _words(values: np.ndarray) -> set[str]:
+    """What kinds of answers there are among objects."""
+    return {_word(kind) for kind in set(map(type, values.tolist()))}
+
+
+def _word(kind: type) -> str:
+    if issubclass(kind, str):
         return "text"
-    if isinstance(value, date | np.datetime64):
+    if issubclass(kind, date | np.datetime64):
         return "dates"
-    return "numbers" if isinstance(value, int | float | np.number | np.bool_) else type(value).__name__
+    return "numbers" if issubclass(kind, int | float | np.number | np.bool_) else kind.__name__
 
 
 def _raw_columns(given: Any, names: Sequence[str]) -> tuple[list[np.ndarray], int]:  # noqa: ANN401

@@ -9,6 +9,7 @@ from askwho.data._drift import Moved, OverTime
 from askwho.data._encoder import FeatureEncoder
 from askwho.data._encoding import EncoderLike, TextEncoding, TextFunction
 from askwho.data._entities import column_of, with_entity, without_entity
+from askwho.data._formats import files_of
 from askwho.data._ids import id_texts
 from askwho.data._log import Log, log_of, read_log, read_logs, scored_by
 from askwho.data._problem import Description, Problem
@@ -43,6 +44,7 @@ __all__ = [
     "column_of",
     "commonest",
     "describe",
+    "files_of",
     "fingerprints",
     "id_texts",
     "is_own",

@@ -53,6 +53,25 @@ def _ending(path: Path) -> str:
     return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
+def files_of(path: Path, name: str) -> list[Path]:
+    """Return the files of a table, sorted: one, those of a folder, or those that a pattern such as day-*.csv matches.
+
+    Names that begin with a dot or an underscore are no part of a table, as other programs have it too.
+    """
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        inside, what = path.iterdir(), "a folder of files"
+    elif any(mark in path.name for mark in "*?["):
+        inside, what = path.parent.glob(path.name), "a pattern of files"
+    else:
+        return [path]
+    found = sorted(each for each in inside if each.is_file() and not each.name.startswith((".", "_")))
+    if not found:
+        raise InvalidInputError(f"`{name}` must be {what}, got {str(path)!r}: there is none.")
+    return found
+
+
 @contextlib.contextmanager
 def reading(path: Path, name: str) -> Generator[None]:
     """One clear line for a file that is not there or is no table."""

@@ -17,9 +17,10 @@ def id_texts(values: np.ndarray) -> np.ndarray:
     if values.dtype.kind == "f" and (values[~empty] == np.floor(values[~empty])).all():
         texts = [f"{value:.0f}" for value in values.tolist()]
     else:
-        texts = [str(value) for value in (values.astype(str) if values.dtype.kind == "M" else values).tolist()]
+        texts = list(map(str, (values.astype(str) if values.dtype.kind == "M" else values).tolist()))
     found = np.array(texts, dtype=object)
-    found[empty | np.array([not text.strip() for text in texts])] = None
+    if empty.any() or not all(map(str.strip, texts)):
+        found[empty | np.array([not text.strip() for text in texts])] = None
     return found
 
 

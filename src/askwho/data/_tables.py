@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from askwho.data._cells import cells, from_arrow, from_list
-from askwho.data._formats import holds_json, json_rows, pieces, read_file, reading
+from askwho.data._formats import files_of, holds_json, json_rows, pieces, read_file, reading
 from askwho.exceptions import InvalidInputError
 
 BATCH = 1 << 16
@@ -26,8 +26,9 @@ def table_of(source: Any, name: str = "queries", *, texts: Collection[str] = ())
 
     A dict of columns; a dict of single values, which is one query; a list of dicts, where a key that is missing is an
     empty cell; a data frame of pandas or polars, lazy too; a table, a record batch or a reader of record batches of
-    Arrow, or whatever speaks its protocol; a file. Cells that are lists of numbers of one length are one array of shape
-    (n, d): of one query they need a list of one dict, for a list in a dict is a column.
+    Arrow, or whatever speaks its protocol; a file, a folder of files, or a pattern such as day-*.parquet. Cells that
+    are lists of numbers of one length are one array of shape (n, d): of one query they need a list of one dict, for a
+    list in a dict is a column.
 
     Args:
         source: the queries.
@@ -44,7 +45,7 @@ def table_of(source: Any, name: str = "queries", *, texts: Collection[str] = ())
     if isinstance(source, Mapping):
         return _of_mapping(source, name)
     if isinstance(source, str | Path):
-        return _of_file(Path(source), name, texts)
+        return _of_files(files_of(Path(source), name), name, texts)
     if isinstance(source, list | tuple):
         return _of_rows(source, name)
     if hasattr(source, "collect") and hasattr(source, "collect_schema"):
@@ -76,16 +77,15 @@ def read_batches(
 ) -> Iterator[Table]:
     """Yield the columns of a table a batch at a time, each of shape (rows,) or (rows, numbers).
 
-    A file or a reader of record batches is never in memory as a whole. All batches but the last have `rows` rows.
+    Files and readers of record batches are never in memory as a whole. All batches but the last have `rows` rows.
     """
     rows = BATCH if rows is None else rows
     if isinstance(source, str | Path):
-        path = Path(source)
-        with reading(path, name):
-            if holds_json(path):
-                yield from _of_many_rows(json_rows(path, name), rows, name)
-            else:
-                yield from (_of_arrow(part, name) for part in _even(pieces(path, rows, name, texts), rows))
+        files = files_of(Path(source), name)
+        if _hold_json(files, name):
+            yield from _of_many_rows(_rows_of(files, name), rows, name)
+        else:
+            yield from (_of_arrow(part, name) for part in _even(_parts_of(files, rows, name, texts), rows))
     elif isinstance(source, pa.RecordBatchReader):
         with _receiving(source, name):
             parts = (pa.Table.from_batches([batch]) for batch in source)
@@ -107,11 +107,59 @@ def lists(values: np.ndarray, name: str) -> list[list[Any]]:
     return found
 
 
-def _of_file(path: Path, name: str, texts: Collection[str]) -> Table:
-    with reading(path, name):
-        if holds_json(path):
-            return _of_rows(list(json_rows(path, name)), name)
-        return _of_arrow(read_file(path, name, texts), name)
+def _of_files(files: list[Path], name: str, texts: Collection[str]) -> Table:
+    if _hold_json(files, name):
+        return _of_rows(list(_rows_of(files, name)), name)
+    return _of_arrow(pa.concat_tables(_like_the_first(_read(files, name, texts), name)), name)
+
+
+def _hold_json(files: list[Path], name: str) -> bool:
+    """Whether files hold rows of JSON: all of them, or none."""
+    kinds = {holds_json(file) for file in files}
+    if len(kinds) > 1:
+        raise InvalidInputError(f"`{name}` must be files of one format, got JSON lines beside others.")
+    return kinds.pop()
+
+
+def _rows_of(files: list[Path], name: str) -> Iterator[dict[str, Any]]:
+    for file in files:
+        with reading(file, name):
+            yield from json_rows(file, name)
+
+
+def _read(files: list[Path], name: str, texts: Collection[str]) -> Iterator[tuple[Path, pa.Table]]:
+    for file in files:
+        with reading(file, name):
+            yield file, read_file(file, name, texts)
+
+
+def _parts_of(files: list[Path], rows: int, name: str, texts: Collection[str]) -> Iterator[pa.Table]:
+    """The tables of files, piece by piece, as if they were one file."""
+
+    def each() -> Iterator[tuple[Path, pa.Table]]:
+        for file in files:
+            with reading(file, name):
+                yield from ((file, piece) for piece in pieces(file, rows, name, texts))
+
+    return _like_the_first(each(), name)
+
+
+def _like_the_first(parts: Iterator[tuple[Path, pa.Table]], name: str) -> Iterator[pa.Table]:
+    """Tables with the columns and types of the first, in its order; or which file has others."""
+    schema: Any = None
+    for file, part in parts:
+        schema = part.schema if schema is None else schema
+        if part.schema.equals(schema):
+            yield part
+            continue
+        try:
+            alike = part.select(schema.names).cast(schema)
+        except (KeyError, pa.ArrowException) as error:
+            reason = str(error).splitlines()[0]
+            raise InvalidInputError(
+                f"`{name}` must have the same columns in every file, got others in {str(file)!r}: {reason}"
+            ) from None
+        yield alike
 
 
 def _is_plain(source: dict[Any, Any]) -> bool:

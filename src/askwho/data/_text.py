@@ -3,28 +3,20 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, UInt64
 
+from askwho._hashing import hashed_characters, hashed_words
 from askwho._parts import State, part
-from askwho._tokens import tokens, writable
+from askwho._tokens import writable
 from askwho.data._make_up import make_up
 
-# Plain counts: they are weighed here, and a sign of their own would let two words in one bucket hide each other.
-_OPTIONS: dict[str, Any] = {"alternate_sign": False, "norm": None}
-# Pairs of words tell "not good" from "good"; so many buckets that words of a log seldom share one.
-_WORDS: dict[str, Any] = {
-    "n_features": 2**14,
-    "ngram_range": (1, 2),
-    "tokenizer": tokens,
-    "token_pattern": None,
-    **_OPTIONS,
-}
-# Characters carry parts of words, codes and formulas.
-_CHARACTERS: dict[str, Any] = {"n_features": 2**13, "analyzer": "char_wb", "ngram_range": (3, 3), **_OPTIONS}
+# So many buckets that words of a log, and pairs of them, which tell "not good" from "good", seldom share one.
+_WORDS = 2**14
+# Three characters carry parts of words, codes and formulas.
+_CHARACTERS, _PIECE = 2**13, 3
 # The first few hundred characters tell the kind of text; more of them take longer to count.
 _FIRST = 300
 
@@ -81,21 +73,12 @@ def fingerprints(texts: Sequence[str]) -> UInt64[np.ndarray, " n"]:
     return np.frombuffer(b"".join(digests), dtype=np.uint64)
 
 
-@cache
-def _counters() -> tuple[Any, Any]:
-    """Who counts words, and who characters."""
-    # Texts alone need it, and it takes long to import.
-    from sklearn.feature_extraction.text import HashingVectorizer  # noqa: PLC0415
-
-    return HashingVectorizer(**_WORDS), HashingVectorizer(**_CHARACTERS)
-
-
 def _counts(texts: Sequence[str]) -> Any:  # noqa: ANN401 - a sparse matrix
-    from scipy import sparse  # noqa: PLC0415 - for texts alone, as above
+    from scipy import sparse  # noqa: PLC0415 - for texts alone: it takes long to import
 
-    words, characters = _counters()
     heads = [writable(text[:_FIRST]) for text in texts]
-    return sparse.hstack([words.transform(texts), characters.transform(heads)], format="csr")
+    characters = hashed_characters(heads, _CHARACTERS, least=_PIECE, most=_PIECE)
+    return sparse.hstack([hashed_words(texts, _WORDS), characters], format="csr")
 
 
 def _weigh(counts: Any, idf: np.ndarray) -> Any:  # noqa: ANN401 - a sparse matrix

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 
@@ -18,6 +19,8 @@ from askwho.exceptions import InvalidInputError
 
 # Batches that are held back until every column has shown a value, and so a type.
 _UNTYPED = 8
+# Rows that tell whether the values of a column repeat.
+_LOOKED_AT = 1024
 
 
 def write_table(path: str | Path, table: Mapping[str, Any]) -> None:
@@ -49,7 +52,7 @@ def write_batches(
     try:
         for rows in _typed(_arrow(table, types or {}, as_text=suffix == ".csv") for table in tables):
             if writer is None:
-                writer = _WRITERS[suffix](partial, rows.schema)
+                writer = _WRITERS[suffix](partial, rows)
             writer.write_table(rows)
         if writer is not None:
             writer.close()
@@ -67,7 +70,7 @@ def write_batches(
 class _JsonWriter:
     """Rows as lines of JSON, with the face of Arrow's own writers."""
 
-    def __init__(self, path: Path, _schema: pa.Schema) -> None:
+    def __init__(self, path: Path, _rows: pa.Table) -> None:
         self._stream = path.open("w", encoding="utf-8", newline="\n")
 
     def write_table(self, rows: pa.Table) -> None:
@@ -83,8 +86,30 @@ class _JsonWriter:
         self._stream.close()
 
 
+def _parquet(path: Path, rows: pa.Table) -> pa_parquet.ParquetWriter:
+    # Its stubs know of no list of columns.
+    repeating: Any = _repeating(rows)
+    return pa_parquet.ParquetWriter(path, rows.schema, use_dictionary=repeating)
+
+
+def _csv(path: Path, rows: pa.Table) -> pa_csv.CSVWriter:
+    return pa_csv.CSVWriter(path, rows.schema)
+
+
+def _repeating(rows: pa.Table) -> list[str]:
+    """The columns whose first values repeat, by their paths in Parquet: of others a dictionary takes time and room."""
+    found: list[str] = []
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        values, path = column.slice(0, _LOOKED_AT), name
+        if pa.types.is_list(values.type):
+            values, path = pc.call_function("list_flatten", [values]), f"{name}.list.element"
+        if pa.types.is_nested(values.type) or len(values.unique()) <= len(values) / 2:
+            found.append(path)
+    return found
+
+
 # How a table of each ending is written.
-_WRITERS: dict[str, Any] = {".parquet": pa_parquet.ParquetWriter, ".csv": pa_csv.CSVWriter, ".jsonl": _JsonWriter}
+_WRITERS: dict[str, Any] = {".parquet": _parquet, ".csv": _csv, ".jsonl": _JsonWriter}
 
 
 def _known(value: Any) -> Any:  # noqa: ANN401 - what Arrow makes of a row

@@ -4,6 +4,8 @@ import onnxruntime
 
 OPSET, IR = 18, 9
 """What our graphs are written in: the oldest onnxruntime that we install, 1.18, reads it."""
+TREES_OPSET = 3
+"""Trees are of ONNX's vocabulary for classical models; the same runtime reads this version."""
 
 # The runtime counts what is done with it, for its makers; nobody has asked our users.
 onnxruntime.disable_telemetry_events()

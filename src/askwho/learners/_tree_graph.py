@@ -6,17 +6,19 @@ and output.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from askwho.learners._graph import IR, OPSET, Graph
+from askwho.learners._graph import IR, OPSET, TREES_OPSET, Graph
+from askwho.learners._tree_layout import TreeLayout
 
-# Trees are of ONNX's vocabulary for classical models; the same runtime reads this version.
-_TREES_OPSET = 3
 # What the trees say of a block of rows, a number for each row, tree and output, takes 16 MiB at the most.
 _BLOCK_CELLS = 1 << 22
+# From so many rows on, laying the trees out takes less than it saves; it is done once.
+_WORTH_LAYOUT = 1 << 14
 # The runtime looks all outputs up where none is named: one name saves it that at every call.
 _SAID = ["Y"]
 # The attributes of TreeEnsembleRegressor that have an entry for every node.
@@ -59,13 +61,25 @@ class TreeModel(Graph):
         self.outputs = int(self.session.get_outputs()[0].shape[1])
         trees = int(self.session.get_modelmeta().custom_metadata_map["trees"])
         self.together = max(1, _BLOCK_CELLS // (trees * self.outputs))
+        self._layout: TreeLayout | None = None
+        self._laying_out = Lock()
 
     def predict(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n m"]:
         """Return the mean of the leaves, shape (n, outputs), block by block so that memory stays bounded."""
         rows = np.ascontiguousarray(X, dtype=np.float32)
+        if len(rows) >= _WORTH_LAYOUT:
+            return self.layout.predict(rows)
         if len(rows) <= self.together:
             return self._run(rows)
         return np.concatenate([self._run(rows[i : i + self.together]) for i in range(0, len(rows), self.together)])
+
+    @property
+    def layout(self) -> TreeLayout:
+        """The same trees, laid out for many rows: once, whoever asks first."""
+        with self._laying_out:
+            if self._layout is None:
+                self._layout = TreeLayout(self.model)
+            return self._layout
 
     def _run(self, rows: np.ndarray) -> np.ndarray:
         return np.asarray(self.session.run(_SAID, {"X": rows})[0], dtype=np.float64)
@@ -153,7 +167,7 @@ def _model(
         [helper.make_tensor_value_info("Y", TensorProto.FLOAT, [None, outputs])],
         constants,
     )
-    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", _TREES_OPSET)]
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", TREES_OPSET)]
     model = helper.make_model(whole, opset_imports=opsets, ir_version=IR, producer_name="askwho")
     helper.set_model_props(model, {"trees": str(n_trees)})
     return model.SerializeToString()

@@ -1,27 +1,18 @@
 """Texts as words, and a model of them."""
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float32, Shaped
 
-from askwho._tokens import tokens, writable
+from askwho._hashing import hashed_characters, hashed_words
+from askwho._tokens import writable
 
-# The hashing trick: no vocabulary is kept. What is there or not, as naive-Bayes features do best (Wang and Manning
-# 2012); no norm, for words are weighed first.
-_HASHED: dict[str, Any] = {"alternate_sign": False, "norm": None, "binary": True}
-# A million places, so that few words share one; words and pairs of words.
-_WORDS: dict[str, Any] = {
-    "n_features": 2**20,
-    "ngram_range": (1, 2),
-    "tokenizer": tokens,
-    "token_pattern": None,
-    **_HASHED,
-}
+# The hashing trick: no vocabulary is kept. A million buckets, so that few words share one; words and pairs of words.
+_WORDS = 2**20
 # Three to five characters are a word where words are not apart, and its stem where they have many endings.
-_CHARACTERS: dict[str, Any] = {"n_features": 2**19, "analyzer": "char_wb", "ngram_range": (3, 5), **_HASHED}
+_CHARACTERS, _SHORTEST, _LONGEST = 2**19, 3, 5
 # They are many: more of a text takes longer to count than it tells.
 _FIRST = 600
 # Logistic regression's C where no other is clearly better: words of length one that tell their class need little care.
@@ -36,7 +27,7 @@ def words_of(texts: Sequence[str] | None, *, characters: bool = False) -> Any:  
     References:
         Weinberger, Dasgupta, Langford, Smola, Attenberg. Feature hashing for large scale multitask learning. ICML 2009.
     """
-    words = _counters()[0].transform(texts)
+    words = _there(hashed_words(texts or (), _WORDS))
     return with_characters(words, texts or ()) if characters else words
 
 
@@ -44,7 +35,8 @@ def with_characters(words: Any, texts: Sequence[str]) -> Any:  # noqa: ANN401 - 
     """Return the rows of `words_of` with characters behind, shape (n, 2^20 + 2^19)."""
     from scipy import sparse  # noqa: PLC0415 - for texts alone, as below
 
-    parts = _counters()[1].transform([writable(text[:_FIRST]) for text in texts])
+    heads = [writable(text[:_FIRST]) for text in texts]
+    parts = _there(hashed_characters(heads, _CHARACTERS, least=_SHORTEST, most=_LONGEST))
     return sparse.hstack([words, parts], format="csr")
 
 
@@ -105,9 +97,7 @@ class Words:
         return self.linear_.predict_proba(weigh_words(words, self.weights_))
 
 
-@cache
-def _counters() -> tuple[Any, Any]:
-    """Who counts words, and who characters."""
-    from sklearn.feature_extraction.text import HashingVectorizer  # noqa: PLC0415 - for texts alone, as above
-
-    return HashingVectorizer(**_WORDS), HashingVectorizer(**_CHARACTERS)
+def _there(counts: Any) -> Any:  # noqa: ANN401 - sparse matrices
+    """What is there (1) or not (0), as naive-Bayes features do best (Wang and Manning 2012)."""
+    counts.data.fill(1)
+    return counts

@@ -37,8 +37,9 @@ def checked_ids(given: Any, n: int, name: str = "id") -> Shaped[np.ndarray, " n"
     ids = id_texts(column(given, name))
     if len(ids) != n:
         raise InvalidInputError(f"`{name}` must be one for each of the {n} queries, got {len(ids)}.")
-    if any(each is None for each in ids):
+    different = set(ids.tolist())
+    if None in different:
         raise InvalidInputError(f"`{name}` must not be empty: something must name each query.")
-    if len(set(ids.tolist())) < n:
+    if len(different) < n:
         raise InvalidInputError(f"`{name}` must name each query once, got one of them twice.")
     return ids

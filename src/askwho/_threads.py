@@ -1,0 +1,36 @@
+"""Several processors at once: how many there are, and work that they share while its results keep their order."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return (os.cpu_count() or 1) if allowed is None else len(allowed(0))
+
+
+def in_order(work: Callable[[Given], Made], items: Iterable[Given], *, workers: int) -> Iterator[Made]:
+    """Yield the work done on each item, in the order of the items, by so many threads.
+
+    One item more than there are workers is taken ahead, and no more: whoever takes the results decides how fast items
+    are read. What reading an item or the work on it raises is raised, and the rest is given up.
+    """
+    with ThreadPoolExecutor(workers) as pool:
+        waiting: deque[Future[Made]] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for each in waiting:
+                each.cancel()

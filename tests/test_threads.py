@@ -1,0 +1,66 @@
+"""Work shared by threads: every result, in order, and not far ahead of whoever takes them."""
+
+import threading
+
+import pytest
+
+from askwho._threads import in_order, processors
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("count", [0, 1, 2, 17])
+def test_results_keep_the_order_of_the_items(workers, count):
+    assert list(in_order(lambda x: x * x, range(count), workers=workers)) == [x * x for x in range(count)]
+
+
+def test_items_are_taken_only_a_little_ahead():
+    taken = []
+
+    def items():
+        for x in range(100):
+            taken.append(x)
+            yield x
+
+    results = in_order(lambda x: x, items(), workers=2)
+    assert next(results) == 0
+    assert len(taken) == 3
+    results.close()
+    assert len(taken) == 3
+
+
+def test_workers_work_at_the_same_time():
+    # Each waits for the other: one worker alone would never get past the barrier.
+    barrier = threading.Barrier(2, timeout=30)
+    assert len(list(in_order(lambda _: barrier.wait(), range(4), workers=2))) == 4
+
+
+def test_one_worker_does_one_item_after_the_other():
+    seen = []
+    list(in_order(seen.append, range(20), workers=1))
+    assert seen == list(range(20))
+
+
+@pytest.mark.parametrize("place", [0, 3])
+def test_what_the_work_raises_is_raised(place):
+    def work(x):
+        if x == place:
+            raise ValueError("no")
+        return x
+
+    results = in_order(work, range(9), workers=2)
+    assert [next(results) for _ in range(place)] == list(range(place))
+    with pytest.raises(ValueError, match="no"):
+        next(results)
+
+
+def test_what_reading_raises_is_raised():
+    def items():
+        yield 1
+        raise OSError("gone")
+
+    with pytest.raises(OSError, match="gone"):
+        list(in_order(lambda x: x, items(), workers=2))
+
+
+def test_there_is_a_processor():
+    assert processors() >= 1
