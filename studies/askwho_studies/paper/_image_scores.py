@@ -13,7 +13,7 @@ from askwho.engine import Training
 from askwho.learners import log_shares
 from askwho_studies.paper._image_experiments import CHOOSE_ROWS, LEARN_ROWS, Arm, Experiment
 from askwho_studies.paper._images import Images
-from askwho_studies.paper._pools import SVHN_CLASSES, annotators, known_classes, specialists
+from askwho_studies.paper._pools import SVHN_CLASSES, annotators, drawn_classes, known_classes, specialists
 from askwho_studies.paper._scored import Part, Scored
 
 Progress = Callable[[str], None]
@@ -73,13 +73,35 @@ def said_by(
     if experiment.pool == "people":
         people = annotators(data, images.labels[images.train])[: images.n_train]
         said = np.concatenate([people, np.zeros((len(images.rows) - len(people), 3), dtype=np.int64)])
-    elif experiment.pool in ("specialists", "base and specialists"):
+    elif experiment.pool in ("specialists", "drawn specialists", "base and specialists"):
         share = 5 if images.n_classes == 10 else 55
-        known = known_classes(len(experiment.fees), share, images.n_classes)
+        sizes = len(experiment.fees), share, images.n_classes
+        drawn = experiment.pool == "drawn specialists"
+        known = drawn_classes(*sizes, random_state=seed) if drawn else known_classes(*sizes)
         said = specialists(images.labels, known, images.n_classes, random_state=seed)
     else:
         return (_digit_specialists if experiment.one_stage else _small_networks)(images, rows, seed, quick, device)
     return said if experiment.one_stage else np.column_stack([_base(images, rows, seed, quick, device), said])
+
+
+def answers_of(
+    experiment: Experiment,
+    images: Images,
+    rows: Split,
+    seed: int,
+    *,
+    data: Path,
+    cache: Path,
+    quick: bool = False,
+    device: str | None = None,
+) -> Int[np.ndarray, "n j"]:
+    """Return what `said_by` gives, kept in a file of the cache."""
+
+    def make() -> dict[str, np.ndarray]:
+        return {"said": said_by(experiment, images, rows, seed, data, quick=quick, device=device).astype(np.uint8)}
+
+    found = kept(cache / f"answers-{seed}.npz", _asked(experiment, images, quick=quick), make)
+    return found["said"].astype(np.int64)
 
 
 def scored(
@@ -111,12 +133,8 @@ def scored(
     """
     rows = split(experiment, images, seed)
     panel = panel_of(experiment, images)
-    asked = f"{experiment.kept_as}, {experiment.pool}, {images.described}, quick: {quick}"
-    said = kept(
-        cache / f"answers-{seed}.npz",
-        asked,
-        lambda: {"said": said_by(experiment, images, rows, seed, data, quick=quick, device=device).astype(np.uint8)},
-    )["said"].astype(np.int64)
+    asked = _asked(experiment, images, quick=quick)
+    said = answers_of(experiment, images, rows, seed, data=data, cache=cache, quick=quick, device=device)
     answers = Answers.from_table(said, panel)
     errors = (answers.values != images.labels[:, None]).astype(np.float64)
     settings = experiment.arms[arm]
@@ -155,6 +173,11 @@ def scored(
         seen = np.concatenate(seen, axis=1, dtype=np.float32)
         parts[name] = Part(known, scores, heard, images.labels[of], errors[of], seen)
     return Scored(panel, "classification", learn=parts["learn"], choose=parts["choose"], test=parts["test"])
+
+
+def _asked(experiment: Experiment, images: Images, *, quick: bool) -> str:
+    """What answers depend on beside the seed."""
+    return f"{experiment.kept_as}, {experiment.pool}, {images.described}, quick: {quick}"
 
 
 def trained_on(cache: Path) -> list[str]:
