@@ -32,7 +32,7 @@ def known_classes(n_experts: int, n_known: int, n_classes: int) -> list[np.ndarr
 
 
 def drawn_classes(n_experts: int, n_known: int, n_classes: int, *, random_state: int) -> list[np.ndarray]:
-    """Return the classes that each specialist knows, drawn at random: some classes may be known to few, or to nobody."""
+    """Return the classes that each specialist knows, drawn at random: a class may be known to few, or to nobody."""
     rng = np.random.default_rng([random_state, 5])
     return [rng.choice(n_classes, n_known, replace=False) for _ in range(n_experts)]
 
