@@ -16,7 +16,7 @@ from askwho_studies.paper._image_claims import best_within
 from askwho_studies.paper._image_experiments import EXPERIMENTS
 from askwho_studies.paper._image_scores import kept, panel_of, scored, split
 from askwho_studies.paper._images import Images, read_images
-from askwho_studies.paper._pools import drawn_classes, known_classes, specialists
+from askwho_studies.paper._pools import known_classes, specialists
 
 # Where the shared data lies; tests that need it skip without it.
 DATA = os.environ.get("ASKWHO_DATA")
@@ -107,14 +107,6 @@ def blank(n_train, n_test):
     return Images(np.zeros((n_train + n_test, 3072), dtype=np.uint8), labels, n_train, 10)
 
 
-def test_drawn_classes_are_as_many_and_differ_by_seed():
-    first, second = (drawn_classes(6, 5, 10, random_state=seed) for seed in (0, 1))
-    assert [len(set(classes.tolist())) for classes in first] == [5] * 6
-    assert [classes.tolist() for classes in first] != [classes.tolist() for classes in second]
-    again = drawn_classes(6, 5, 10, random_state=0)
-    assert [classes.tolist() for classes in first] == [classes.tolist() for classes in again]
-
-
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_no_image_is_used_twice(name):
     images = blank(1200, 300)
@@ -185,8 +177,7 @@ def test_where_k_is_learned_from_all_images_no_policy_scores_one_that_taught_it(
     assert every.test.most.shape == (50, 48)
 
 
-# Drawn classes differ from CIFAR-10's by who knows what alone, which has a test of its own.
-@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "cifar10-drawn-classes"])
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_small_run_of_each(name, tmp_path, monkeypatch):
     if DATA is None or not (Path(DATA) / "images").is_dir():
         pytest.skip("needs the image sets: set ASKWHO_DATA to the folder that holds images/")

@@ -9,7 +9,7 @@ from askwho.fitting import SurrogateCardinality
 from askwho_studies.paper._pools import FEES_OF_FIVE, FEES_OF_SIX
 
 Pool = Literal[
-    "specialists", "drawn specialists", "base and specialists", "digit specialists", "small networks", "people"
+    "specialists", "base and specialists", "digit specialists", "small networks", "people"
 ]
 LEARN_ROWS, CHOOSE_ROWS = 4000, 2000
 """Training images held out from every policy: k(x) and the best weights are learned from the first, settings chosen by
@@ -140,8 +140,6 @@ EXPERIMENTS = {
             arms={"shift max": Arm("max"), "shift max, k(x) from all images": Arm("max", folds=_FOLDS, encoded=True)},
             policies="cifar10",
         ),
-        # Each expert's classes drawn at random, anew for every seed: what our even windows are worth.
-        replace(_CIFAR10, name="cifar10-drawn-classes", pool="drawn specialists", arms=_SHIFTS),
         Experiment(
             "svhn-one-stage",
             "svhn",

@@ -13,7 +13,7 @@ from askwho.engine import Training
 from askwho.learners import log_shares
 from askwho_studies.paper._image_experiments import CHOOSE_ROWS, LEARN_ROWS, Arm, Experiment
 from askwho_studies.paper._images import Images
-from askwho_studies.paper._pools import SVHN_CLASSES, annotators, drawn_classes, known_classes, specialists
+from askwho_studies.paper._pools import SVHN_CLASSES, annotators, known_classes, specialists
 from askwho_studies.paper._scored import Part, Scored
 
 Progress = Callable[[str], None]
@@ -73,11 +73,9 @@ def said_by(
     if experiment.pool == "people":
         people = annotators(data, images.labels[images.train])[: images.n_train]
         said = np.concatenate([people, np.zeros((len(images.rows) - len(people), 3), dtype=np.int64)])
-    elif experiment.pool in ("specialists", "drawn specialists", "base and specialists"):
+    elif experiment.pool in ("specialists", "base and specialists"):
         share = 5 if images.n_classes == 10 else 55
-        sizes = len(experiment.fees), share, images.n_classes
-        drawn = experiment.pool == "drawn specialists"
-        known = drawn_classes(*sizes, random_state=seed) if drawn else known_classes(*sizes)
+        known = known_classes(len(experiment.fees), share, images.n_classes)
         said = specialists(images.labels, known, images.n_classes, random_state=seed)
     else:
         return (_digit_specialists if experiment.one_stage else _small_networks)(images, rows, seed, quick, device)
