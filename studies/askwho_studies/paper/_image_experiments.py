@@ -8,9 +8,7 @@ from askwho.engine import Training
 from askwho.fitting import SurrogateCardinality
 from askwho_studies.paper._pools import FEES_OF_FIVE, FEES_OF_SIX
 
-Pool = Literal[
-    "specialists", "base and specialists", "digit specialists", "small networks", "people"
-]
+Pool = Literal["specialists", "base and specialists", "digit specialists", "small networks", "people"]
 LEARN_ROWS, CHOOSE_ROWS = 4000, 2000
 """Training images held out from every policy: k(x) and the best weights are learned from the first, settings chosen by
 the second."""

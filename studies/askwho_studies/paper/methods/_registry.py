@@ -83,7 +83,7 @@ class Method:
 _LEARNED, _GIVEN, _NUMBERS = "learned", "given", "numbers"
 _ONE_STAGE = {_GIVEN: _NO_MODEL, _NUMBERS: _FOR_CLASSES}
 
-METHODS: Mapping[str, Method] = {
+METHODS: dict[str, Method] = {
     each.name: each
     for each in (
         Method(
@@ -159,7 +159,7 @@ METHODS: Mapping[str, Method] = {
         Method("ours, k(x)", "the same scores, k(x) learned once", "ours", CompSum("top-k")),
     )
 }
-"""Every method, in the order of the tables."""
+"""Every method, in the order of the tables; one that is put in is compared with the others."""
 
 
 def kind_of(problem: Problem) -> str:
