@@ -11,8 +11,9 @@ from askwho.engine import Training  # noqa: E402
 from askwho.losses import asymmetric_softmax_shares  # noqa: E402
 from askwho_studies import _command  # noqa: E402
 from askwho_studies.paper.methods import EXPERIMENTS, METHODS, Problem, _study, figures, run_methods  # noqa: E402
+from askwho_studies.paper.methods._figures import calibration_error  # noqa: E402
 from askwho_studies.paper.methods._learned import Model, chances  # noqa: E402
-from askwho_studies.paper.methods._registry import calibration_error, kind_of  # noqa: E402
+from askwho_studies.paper.methods._registry import kind_of  # noqa: E402
 from askwho_studies.paper.methods._rules import chow, early_exit  # noqa: E402
 
 # Enough for a network to learn who is right where.

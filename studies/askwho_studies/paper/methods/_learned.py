@@ -119,7 +119,7 @@ def fit_model(
             hidden=HIDDEN,
             training=replace(training, rate=tuple(tried)),
             rows=rows,
-            held=problem.held,
+            held=np.tile(problem.held, (*rows.shape[:-1], 1)),
             seeds=[seed] * len(tried),
             device=device,
         )

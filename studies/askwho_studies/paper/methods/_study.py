@@ -17,9 +17,10 @@ from askwho_studies._provenance import provenance
 from askwho_studies.paper._frontiers import Progress
 from askwho_studies.paper._panels import gpu
 from askwho_studies.paper._summary import rounded, spread
+from askwho_studies.paper.methods._figures import BUDGETS, Figures, figures
 from askwho_studies.paper.methods._learned import HIDDEN, RATES, TRAINING
 from askwho_studies.paper.methods._problem import EXPERIMENTS, problem
-from askwho_studies.paper.methods._registry import BUDGETS, METHODS, Figures, figures
+from askwho_studies.paper.methods._registry import METHODS
 
 SEEDS = 4
 """As the paper's."""
