@@ -52,6 +52,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
         "cheap-first",
         "time",
         "large-tables",
+        "research",
         "get-the-data",
     ),
     "explanation/index.md": ("theory", "decisions", "flow", "measuring"),

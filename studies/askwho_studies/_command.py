@@ -8,6 +8,8 @@ from askwho.exceptions import InvalidInputError
 from askwho_studies.data import FOLDER, require
 from askwho_studies.logs import append, run_logs
 from askwho_studies.paper import EXPERIMENTS, NEEDS
+from askwho_studies.paper.methods import EXPERIMENTS as COMPARED
+from askwho_studies.paper.methods import run_methods
 
 SEEDS = 3
 """Splits of a log where nobody says how many: those that were developed on."""
@@ -32,23 +34,30 @@ def run(
     """Run a study and write its JSON, its tables and its figure into `out`.
 
     Args:
-        name: `logs`, an experiment of the paper, or `all` of them.
+        name: `logs`, an experiment of the paper, `all` of them, or `methods`: every published one on these.
         data: where the data lies; `askwho-data` unless said. What is not there is named, with the command to type.
         out: a folder, made where it is not there.
-        only: some of the logs, separated by commas.
+        only: some of the logs, or of the experiments that methods are compared on, separated by commas.
         seeds: how many splits; None takes the study's own number.
         quick: a little of everything, to see that it runs.
         final: of the logs, the seeds that nothing was chosen on; what comes of it is appended to `final.jsonl`.
         workers: how many logs or seeds at a time.
         progress: called with a line of text as the study goes on.
     """
-    one_of(name, "name", ["logs", *EXPERIMENTS, "all"])
+    one_of(name, "name", ["logs", *EXPERIMENTS, "methods", "all"])
     place = FOLDER if data is None else data
     if final and (name != "logs" or quick or seeds is not None or only is not None):
         raise InvalidInputError("`final` must be a whole run of the logs, got it with something else: PROTOCOL.md.")
+    if name == "methods":
+        wanted = only.split(",") if only else list(COMPARED)
+        for each in wanted:
+            one_of(each, "only", list(COMPARED))
+        require(place, _needed(wanted))
+        run_methods(place, out=out, only=wanted, seeds=seeds, quick=quick, workers=workers, progress=progress)
+        return
     if name != "logs":
         chosen = list(EXPERIMENTS) if name == "all" else [name]
-        require(place, list(dict.fromkeys(needed for each in chosen for needed in NEEDS[each])))
+        require(place, _needed(chosen))
         for each in chosen:
             EXPERIMENTS[each](place, out=out, seeds=seeds, quick=quick, workers=workers, progress=progress)
         return
@@ -70,3 +79,8 @@ def run(
     if final:
         append(study, out / "final.jsonl")
     progress(f"logs.json, logs.md and logs.png in {out}")
+
+
+def _needed(experiments: list[str]) -> list[str]:
+    """The sets of data that some experiments read, each once."""
+    return list(dict.fromkeys(needed for each in experiments for needed in NEEDS[each]))

@@ -207,7 +207,7 @@ def test_an_arm_alone_still_has_the_policy_it_shares(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_image_study, "read_images", lambda *_, **__: blank(60, 10))
-    monkeypatch.setattr(_image_study, "_features", lambda *_: (None, None))
+    monkeypatch.setattr(_image_study, "frozen_features", lambda *_: (None, None))
     monkeypatch.setattr(_image_study, "scored", stop)
     with pytest.raises(KeyboardInterrupt):
         _image_study.run_images("cifar10-all-images", tmp_path, arms=[last], workers=1)

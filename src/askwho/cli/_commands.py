@@ -423,7 +423,7 @@ def reproduce(
         str,
         typer.Argument(
             help="logs: every recorded log, askwho beside plain rivals. Or an experiment of the paper, such as "
-            "california or cifar10, or all; any other name lists them.",
+            "california or cifar10, or all; or methods, every published one on these; any other name lists them.",
             show_default=False,
         ),
     ],
@@ -431,7 +431,9 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="A folder for the JSON, the table and the figure.")] = Path(
         "askwho-results"
     ),
-    only: Annotated[str | None, typer.Option(help="Some of the logs, separated by commas.")] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Some of the logs, or of the experiments of methods, separated by commas.")
+    ] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="How many splits: 3 of logs, 4 as in the paper.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A little of everything, to see that it runs.")] = False,
     final: Annotated[

@@ -145,7 +145,7 @@ def frontiers(
     say(f"{metric.name}: {ONCE}")
 
     found[ORACLE] = _fixed(scored, metric, [oracle_order(p.errors, scored.panel.fees) for p in _judged(scored)], k)
-    found[EVERYBODY], found[CASCADE] = _everybody_and_cascade(scored, metric)
+    found[EVERYBODY], found[CASCADE] = everybody_and_cascade(scored, metric)
     found[RANDOM] = _random(scored, metric, k, repetitions, random_state)
     say(f"{metric.name}: random, oracle, cascade")
     return found
@@ -223,8 +223,8 @@ def _best_sizes(errors: FloatRanks, fees: FloatRanks, prices: np.ndarray) -> Int
     return np.stack([(errors + price * fees).argmin(axis=1) + 1 for price in prices])
 
 
-def _everybody_and_cascade(scored: Scored, metric: Metric) -> tuple[Points, Points]:
-    """All who sit on the panel at once; and one after the other, in-house and cheap first, until they agree."""
+def everybody_and_cascade(scored: Scored, metric: Metric) -> tuple[Points, Points]:
+    """Return all who sit on the panel at once; and one after the other, in-house and cheap first, until they agree."""
     tables: list[_Prefixes] = []
     orders: list[np.ndarray] = []
     for part in _judged(scored):

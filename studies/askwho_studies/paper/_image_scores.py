@@ -82,6 +82,26 @@ def said_by(
     return said if experiment.one_stage else np.column_stack([_base(images, rows, seed, quick, device), said])
 
 
+def answers_of(
+    experiment: Experiment,
+    images: Images,
+    rows: Split,
+    seed: int,
+    *,
+    data: Path,
+    cache: Path,
+    quick: bool = False,
+    device: str | None = None,
+) -> Int[np.ndarray, "n j"]:
+    """Return what `said_by` gives, kept in a file of the cache."""
+
+    def make() -> dict[str, np.ndarray]:
+        return {"said": said_by(experiment, images, rows, seed, data, quick=quick, device=device).astype(np.uint8)}
+
+    found = kept(cache / f"answers-{seed}.npz", _asked(experiment, images, quick=quick), make)
+    return found["said"].astype(np.int64)
+
+
 def scored(
     experiment: Experiment,
     arm: str,
@@ -111,12 +131,8 @@ def scored(
     """
     rows = split(experiment, images, seed)
     panel = panel_of(experiment, images)
-    asked = f"{experiment.kept_as}, {experiment.pool}, {images.described}, quick: {quick}"
-    said = kept(
-        cache / f"answers-{seed}.npz",
-        asked,
-        lambda: {"said": said_by(experiment, images, rows, seed, data, quick=quick, device=device).astype(np.uint8)},
-    )["said"].astype(np.int64)
+    asked = _asked(experiment, images, quick=quick)
+    said = answers_of(experiment, images, rows, seed, data=data, cache=cache, quick=quick, device=device)
     answers = Answers.from_table(said, panel)
     errors = (answers.values != images.labels[:, None]).astype(np.float64)
     settings = experiment.arms[arm]
@@ -155,6 +171,11 @@ def scored(
         seen = np.concatenate(seen, axis=1, dtype=np.float32)
         parts[name] = Part(known, scores, heard, images.labels[of], errors[of], seen)
     return Scored(panel, "classification", learn=parts["learn"], choose=parts["choose"], test=parts["test"])
+
+
+def _asked(experiment: Experiment, images: Images, *, quick: bool) -> str:
+    """What answers depend on beside the seed."""
+    return f"{experiment.kept_as}, {experiment.pool}, {images.described}, quick: {quick}"
 
 
 def trained_on(cache: Path) -> list[str]:

@@ -68,7 +68,7 @@ def run_images(
     numbers = range(seeds if seeds is not None else 1 if quick else SEEDS)
     place = Path("askwho-results") if out is None else out
     cache = place / "scores" / (f"{experiment.kept_as}-quick" if quick else experiment.kept_as)
-    features, encoder = (None, None) if quick else _features(images, cache, device)
+    features, encoder = (None, None) if quick else frozen_features(images, cache, device)
     say(f"{len(images.rows)} images; k(x) is learned from {encoder or 'the scores of the policy'}")
     by_arm: dict[str, list[Measured]] = {arm: [] for arm in arms or experiment.arms}
     jobs = (
@@ -146,8 +146,8 @@ def _each(
             yield waiting.popleft().result()
 
 
-def _features(images: Images, cache: Path, device: str | None) -> tuple[np.ndarray | None, str | None]:
-    """What a frozen encoder makes of the images, and its name; from the cache if it is there."""
+def frozen_features(images: Images, cache: Path, device: str | None) -> tuple[np.ndarray | None, str | None]:
+    """Return what a frozen encoder makes of the images, and its name; from the cache if it is there."""
     from askwho_studies.paper._image_training import encoded  # noqa: PLC0415 - the seam to torch
 
     def make() -> dict[str, np.ndarray]:

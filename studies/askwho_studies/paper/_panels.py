@@ -59,7 +59,7 @@ def study(
         "seeds": list(seeds),
         "seconds": round(seconds, 1),
         "settings": dict(settings),
-        "provenance": {**source, "hardware": {**source["hardware"], **_gpu()}},
+        "provenance": {**source, "hardware": {**source["hardware"], **gpu()}},
         "claims": [asdict(claim) for claim in claims],
         "arms": dict(arms),
     }
@@ -129,7 +129,7 @@ def draw(found: Mapping[str, Any], path: Path) -> str | None:
     return None
 
 
-def _gpu() -> dict[str, str]:
+def gpu() -> dict[str, str]:
     """The GPU's name, where torch was used and sees one."""
     torch: Any = sys.modules.get("torch")
     return {} if torch is None or not torch.cuda.is_available() else {"gpu": torch.cuda.get_device_name()}
