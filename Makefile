@@ -26,7 +26,8 @@ demo: $(VENV)/ready
 UNTYPED := $(wildcard tests/*/test_messages.py) $(addprefix tests/,cli evaluation fitting hardening live replay report \
 	test_docs.py test_extras.py) studies
 test: check
-	$(BIN)/pytest -n $(JOBS) $(COVER) --jaxtyping-packages=askwho,askwho_studies,tests.check $(UNTYPED:%=--ignore=%)
+	$(BIN)/pytest -n $(JOBS) $(COVER) --jaxtyping-packages=askwho,tests.check src tests \
+		$(UNTYPED:%=--ignore=%)
 	$(BIN)/pytest -n $(JOBS) $(COVER) $(UNTYPED)
 
 # The laws on examples that nobody has seen; what fails is printed so that it can be run again.

@@ -95,48 +95,6 @@ def no_harm(found: Found) -> list[str]:
     return _table(("log", "budgets", "error less the single's", "highest limit (where)"), rows)
 
 
-def promise_from_fit(found: Found) -> list[str]:
-    """Return, by population and number of rows: how often promises were made, and broken."""
-    rows: list[list[str]] = []
-    cells = found["from_fit"]
-    for key in dict.fromkeys((cell["population"], cell["rows"]) for cell in cells):
-        mine = [cell for cell in cells if (cell["population"], cell["rows"]) == key]
-        worst = max(mine, key=lambda cell: cell["broken"] / cell["draws"])
-        spent = [cell["part_of_budget_spent"] for cell in mine if "part_of_budget_spent" in cell]
-        could = [cell for cell in mine if cell.get("one_test_could", 0) >= cell["draws"] / 10]
-        power = [cell["promised"] / cell["one_test_could"] for cell in could if "error" in cell["target"]]
-        rows.append(
-            [
-                key[0],
-                f"{key[1]:,}",
-                f"{worst['broken']} of {worst['draws']}",
-                f"{min(cell['p_holm'] for cell in mine):.2f}",
-                f"{min(power):.2f}" if power else "-",
-                f"{min(spent):.2f}" if spent else "-",
-            ]
-        )
-    head = ("population", "rows", "broken, the worst target", "least p (Holm)", "of one exact test's promises", "spent")
-    return _table(head, rows)
-
-
-def newcomers(found: Found) -> list[str]:
-    """Return how much of a whole log's gain a few answers recover, by way."""
-    names = {"askwho": "`with_expert`", "mean": "mean of the few", "refit": "refit on the few"}
-    return _table(
-        ("answers", "way", "entities", "gain recovered", "behind `with_expert`"),
-        [
-            [
-                str(point["answers"]),
-                names[point["way"]],
-                str(point["entities"]),
-                f"{point['recovered']:.0%}",
-                "-" if point["way"] == "askwho" else f"{point['behind']:.1%} ± {2 * point['behind_error']:.1%}",
-            ]
-            for point in found["curve"]
-        ],
-    )
-
-
 def hours(found: Found) -> list[str]:
     """Return what queries cost on each desk, and how much less than rivals, with intervals."""
     return _table(
@@ -217,8 +175,6 @@ TABLES: dict[str, Callable[[Found], list[str]]] = {
         holes,
         holes_worlds,
         no_harm,
-        promise_from_fit,
-        newcomers,
         hours,
         costs,
         regression,

@@ -11,9 +11,9 @@ from askwho_studies.paper.methods import _study
 # Where the page and the results lie.
 ROOT = Path(__file__).parents[2]
 PAPER = ROOT / "benchmarks" / "results" / "paper"  # full runs
-# Which arm of which result the page has tables of, and by which metrics; ties to the smallest label are in the files
-# alone, and so is top-k, which needs the truth, but for CIFAR-10.
+# Ties to the smallest label are in the files alone, and so is top-k, which needs the truth, but for CIFAR-10.
 VOTES = ("majority", "weighted vote")
+# Which arm of which result the page has tables of, and by which metrics.
 TABLES = {
     "cifar10": ("shift max", ("top-k", *VOTES)),
     "cifar10-all-images": ("shift max, k(x) from all images", ("top-k", *VOTES)),

@@ -9,12 +9,14 @@ from askwho_studies.paper.methods._problem import Problem
 
 Blank = str
 """Why a method has no figures on an experiment."""
-# The reasons.
-_FOR_CLASSES = "for classes; the answers are numbers"
-_NO_MODEL = "the base is given: no model is learned beside who is asked"
-_NO_CONFIDENCE = "the base gives answers without a confidence"
-_SAME = "with one task its loss is that of Mao et al. 2024 (regression)"
-_FOR_NUMBERS = "for numbers; Mao et al. 2023 is its form for classes"
+# The reasons, as the table prints them.
+_FOR_CLASSES, _FOR_NUMBERS, _NO_MODEL, _NO_CONFIDENCE, _SAME = (
+    "for classes; the answers are numbers",
+    "for numbers; Mao et al. 2023 is its form for classes",
+    "the base is given: no model is learned beside who is asked",
+    "the base gives answers without a confidence",
+    "with one task its loss is that of Mao et al. 2024 (regression)",
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Method:
 
 # The kinds of experiment: a model is learned; a base is given that answers with classes; or with numbers.
 LEARNED, GIVEN, NUMBERS = "learned", "given", "numbers"
+# Methods of one stage learn the model and who is asked together.
 _ONE_STAGE = {GIVEN: _NO_MODEL, NUMBERS: _FOR_CLASSES}
 
 METHODS: dict[str, Method] = {
