@@ -85,7 +85,9 @@ def read_batches(
         if _hold_json(files, name):
             yield from _of_many_rows(_rows_of(files, name), rows, name)
         else:
-            yield from (_of_arrow(part, name) for part in _even(_parts_of(files, rows, name, texts), rows))
+            # The names of columns are those of the first file, and are decoded when they are looked at.
+            with reading(files[0], name):
+                yield from (_of_arrow(part, name) for part in _even(_parts_of(files, rows, name, texts), rows))
     elif isinstance(source, pa.RecordBatchReader):
         with _receiving(source, name):
             parts = (pa.Table.from_batches([batch]) for batch in source)
@@ -110,7 +112,9 @@ def lists(values: np.ndarray, name: str) -> list[list[Any]]:
 def _of_files(files: list[Path], name: str, texts: Collection[str]) -> Table:
     if _hold_json(files, name):
         return _of_rows(list(_rows_of(files, name)), name)
-    return _of_arrow(pa.concat_tables(_like_the_first(_read(files, name, texts), name)), name)
+    # The names of columns are those of the first file, and are decoded when they are looked at.
+    with reading(files[0], name):
+        return _of_arrow(pa.concat_tables(_like_the_first(_read(files, name, texts), name)), name)
 
 
 def _hold_json(files: list[Path], name: str) -> bool:

@@ -11,6 +11,11 @@ SHOWN = 5
 """Rows of a problem that are named: enough to find it."""
 
 
+def as_texts(values: np.ndarray) -> np.ndarray:
+    """Return values as text: bytes, which need not be text of any kind, as Python writes them."""
+    return np.array([str(value) for value in values.tolist()]) if values.dtype.kind == "S" else values.astype(str)
+
+
 class Cells:
     """What was seen of one column, batch by batch."""
 
@@ -45,9 +50,7 @@ class Cells:
             self._note("outside", (numbers < 0) | (numbers > 1), start)
         if self.same:
             self.first = kept[0] if self.first is None else self.first
-            # Bytes need not be text of any kind.
-            texts = np.array([str(value) for value in kept.tolist()]) if kept.dtype.kind == "S" else kept.astype(str)
-            self.same = all(str(value) == str(self.first) for value in np.unique(texts)[:2])
+            self.same = all(str(value) == str(self.first) for value in np.unique(as_texts(kept))[:2])
         return kept
 
     def _add_lists(self, values: np.ndarray, kept: np.ndarray, start: int) -> None:

@@ -10,7 +10,7 @@ from askwho.data._columns import Columns
 from askwho.data._log import task_from
 from askwho.data._problem import Problem, shown
 from askwho.data._tables import Table
-from askwho.data._tally import Cells
+from askwho.data._tally import Cells, as_texts
 
 # Classes that are counted: a truth of more distinct values is no list of classes.
 _MOST_CLASSES = 1 << 20
@@ -43,7 +43,7 @@ class Truths:
         task = self.columns.task
         self.countable = self.countable and task != "regression" and (self.whole or task == "classification")
         if self.countable:
-            labels, counts = np.unique(kept.astype(str), return_counts=True)
+            labels, counts = np.unique(as_texts(kept), return_counts=True)
             self.classes.update(dict(zip(labels.tolist(), counts.tolist(), strict=True)))
             self.countable = len(self.classes) < _MOST_CLASSES
 
