@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from askwho._files import write_atomically
+from askwho._files import whole_lines, write_atomically
 from askwho.exceptions import InvalidInputError
 
 
@@ -25,7 +25,7 @@ class Kept:
 
     def __init__(self, out: Path, run: Mapping[str, Any], begun: Mapping[str, Any]) -> None:
         self._path = out.with_name(f".{out.name}.journal")
-        lines = _lines(self._path)
+        lines = whole_lines(self._path)
         self.resumed = bool(lines)
         self.head: dict[str, Any] = lines[0] if lines else {**run, **begun}
         if {name: self.head.get(name) for name in run} != dict(run):
@@ -72,19 +72,6 @@ class Kept:
         self._file.close()
         if done:
             self._path.unlink()
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of a journal; nothing where there is none."""
-    if not path.exists():
-        return []
-    found: list[dict[str, Any]] = []
-    for text in path.read_text(encoding="utf-8").splitlines():
-        try:
-            found.append(json.loads(text))
-        except ValueError:
-            break
-    return found
 
 
 def _digest(query: Mapping[str, Any]) -> str:

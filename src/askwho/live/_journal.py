@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from askwho._files import write_atomically
+from askwho._files import whole_lines, write_atomically
 from askwho.exceptions import InvalidInputError
 from askwho.live._answered import Asked
 
@@ -35,7 +35,7 @@ class Journal:
         self.done: dict[tuple[str, str], Asked] = {}
         self._settled = 0
         self._open: dict[tuple[str, str], int] = {}
-        lines = _lines(path)
+        lines = whole_lines(path)
         if lines:
             self._read(lines, design)
         else:
@@ -113,16 +113,3 @@ class Journal:
             self.done[place] = Asked(place[1], line["came"], **told)
         elif line["booked"]:
             self._open[place] = int(line["booked"])
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of a file; nothing where there is none."""
-    if not path.exists():
-        return []
-    found: list[dict[str, Any]] = []
-    for text in path.read_text(encoding="utf-8").splitlines():
-        try:
-            found.append(json.loads(text))
-        except ValueError:
-            break
-    return found
