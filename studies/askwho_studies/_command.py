@@ -29,6 +29,7 @@ def run(
     quick: bool = False,
     final: bool = False,
     workers: int = 2,
+    keep: Path | None = None,
     progress: Callable[[str], None],
 ) -> None:
     """Run a study and write its JSON, its tables and its figure into `out`.
@@ -41,7 +42,8 @@ def run(
         seeds: how many splits; None takes the study's own number.
         quick: a little of everything, to see that it runs.
         final: of the logs, the seeds that nothing was chosen on; what comes of it is appended to `final.jsonl`.
-        workers: how many logs or seeds at a time.
+        workers: how many splits or seeds at a time.
+        keep: of the logs, a folder for what each method got on each split: a run of the same commit goes on from there.
         progress: called with a line of text as the study goes on.
     """
     one_of(name, "name", ["logs", *EXPERIMENTS, "methods", "all"])
@@ -74,6 +76,7 @@ def run(
         rows=QUICK_ROWS if quick else None,
         out=out,
         workers=workers,
+        keep=keep,
         progress=progress,
     )
     if final:

@@ -37,8 +37,9 @@ def test_the_commands_options_reach_the_study_of_logs(options, seeds, rows, tmp_
     monkeypatch.setattr(_command, "run_logs", lambda data, **others: given.update(others, data=data))
     (tmp_path / "logs").mkdir()
     out = tmp_path / "new" / "out"
+    keep = tmp_path / "kept"
     words = ["reproduce", "logs", "--data", str(tmp_path), "--out", str(out), "--only", "a,b", "--workers", "4"]
-    assert status_of([*words, *options]) == 0
+    assert status_of([*words, "--keep", str(keep), *options]) == 0
     del given["progress"]
     assert given == {
         "data": tmp_path,
@@ -47,6 +48,7 @@ def test_the_commands_options_reach_the_study_of_logs(options, seeds, rows, tmp_
         "rows": rows,
         "out": out,
         "workers": 4,
+        "keep": keep,
     }
     assert out.is_dir()
     assert "logs.json, logs.md and logs.png in" in capsys.readouterr().err.replace("\n", " ")

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from askwho.exceptions import InvalidInputError
+from askwho_studies._kept import kept
 from askwho_studies.paper import _image_scores, _image_study
 from askwho_studies.paper._frontiers import Points
 from askwho_studies.paper._image_claims import best_within
 from askwho_studies.paper._image_experiments import EXPERIMENTS
-from askwho_studies.paper._image_scores import kept, panel_of, scored, split
+from askwho_studies.paper._image_scores import panel_of, scored, split
 from askwho_studies.paper._images import Images, read_images
 from askwho_studies.paper._pools import known_classes, specialists
 

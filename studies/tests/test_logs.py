@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -395,6 +396,43 @@ def test_logs_side_by_side_are_as_one_by_one(data):
     assert list(two["logs"]) == ["classes", "numbers"]
     assert one["logs"] == two["logs"]
     assert len(lines) == 2 * (len(methods) + 1)
+
+
+def test_a_run_that_was_cut_short_goes_on_where_it_stopped(data, tmp_path, monkeypatch):
+    tried: list[str] = []
+
+    def counted(name):
+        def method(split):
+            if name == "random" and split.seed == 1 and tried.count(name) == 1:
+                raise KeyboardInterrupt
+            tried.append(name)
+            return METHODS[name](split)
+
+        return method
+
+    names = ("best single", "weighted vote", "median", "random")
+    run = partial(run_logs, data, names=["classes"], seeds=(0, 1), keep=tmp_path)
+    # Of a changed tree nothing is believed that was made before: here the tree is said to be a commit's.
+    monkeypatch.setenv("ASKWHO_COMMIT", "abc")
+    with pytest.raises(KeyboardInterrupt):
+        run(methods={name: counted(name) for name in names})
+    assert tried == [*names, *names[:3]]
+    tried.append("random")
+    found = run(methods={name: counted(name) for name in names})
+    assert tried == [*names, *names[:3], "random", "random"]
+    whole = run_logs(data, names=["classes"], seeds=(0, 1), methods={name: METHODS[name] for name in names})
+    for study in (found, whole):
+        del study["logs"]["classes"]["seconds"]
+        for method in study["logs"]["classes"]["methods"].values():
+            del method["seconds"]
+    assert found["logs"] == whole["logs"]
+    assert "median" in found["logs"]["classes"]["skipped"]
+    for commit in ("def", "abc+changes", "abc+changes"):
+        monkeypatch.setenv("ASKWHO_COMMIT", commit)
+        tried.clear()
+        tried.append("random")
+        run(methods={name: counted(name) for name in names})
+        assert len(tried) == 1 + 2 * len(names)
 
 
 def test_the_figure_has_bytes_or_a_hint(data, tmp_path):

@@ -439,11 +439,23 @@ def reproduce(
     final: Annotated[
         bool, typer.Option("--final", help="Of the logs: seeds that nothing was chosen on, appended to final.jsonl.")
     ] = False,
-    workers: Annotated[int, typer.Option(min=1, help="How many logs or seeds at a time.")] = 2,
+    workers: Annotated[int, typer.Option(min=1, help="How many splits or seeds at a time.")] = 2,
+    keep: Annotated[
+        Path | None, typer.Option(help="Of the logs: a folder from which a run that was cut short goes on.")
+    ] = None,
 ) -> None:
     """Run a study of the package askwho-studies, recorded logs or an experiment of the paper; write its files."""
     studies().run(
-        name, data=data, out=out, only=only, seeds=seeds, quick=quick, final=final, workers=workers, progress=_say
+        name,
+        data=data,
+        out=out,
+        only=only,
+        seeds=seeds,
+        quick=quick,
+        final=final,
+        workers=workers,
+        keep=keep,
+        progress=_say,
     )
 
 

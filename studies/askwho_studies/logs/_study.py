@@ -1,10 +1,14 @@
 """The benchmark on real logs: every method on every log, at the same money, with intervals."""
 
 import multiprocessing
+import os
+import re
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -13,9 +17,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from askwho.core import folds
-from askwho.data import Log
-from askwho.evaluation import Point
+from askwho.evaluation import Point, table_of
 from askwho.metrics import area, stated_budgets
+from askwho_studies._kept import kept
 from askwho_studies._provenance import provenance
 from askwho_studies.logs._committees import SkippedError, best_single
 from askwho_studies.logs._compare import Apart, Bootstrap, Priced, Tally, apart, at_budgets, at_budgets_blind, compare
@@ -37,6 +41,32 @@ class Measured:
     skipped: str | None = None
 
 
+@dataclass(frozen=True)
+class _Piece:
+    """Every method on one split of a log.
+
+    Args:
+        data: the folder of the data.
+        name: of the log.
+        seed: of the split.
+        rows: how many of the log's rows; None takes all.
+        methods: by name.
+        kept: a folder; what a method got is written into it.
+        mark: of what is written; a file with another one is made anew.
+    """
+
+    data: Path
+    name: str
+    seed: int
+    rows: int | None
+    methods: Mapping[str, Method]
+    kept: Path
+    mark: str
+
+    def file(self, method: str) -> Path:
+        return self.kept / self.name / str(self.seed) / f"{re.sub('[^a-z0-9]+', '-', method.lower())}.npz"
+
+
 def run_logs(
     data: Path,
     *,
@@ -46,6 +76,7 @@ def run_logs(
     rows: int | None = None,
     methods: Mapping[str, Method] | None = None,
     workers: int = 1,
+    keep: Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Return what every method gets and pays on every log, and how askwho stands against each.
@@ -57,71 +88,100 @@ def run_logs(
         out: where to write `logs.json`, `logs.md` and `logs.png`, after every log; nothing is written unless said.
         rows: so many rows of each log, drawn at random, for a quick run.
         methods: by name; all of `METHODS`, unless said.
-        workers: how many logs are studied at a time, each in a process of its own; the largest begin.
+        workers: how many splits are studied at a time, each in a process of its own; the largest begin.
+        keep: a folder for what each method got, split by split: a run of the same commit goes on from there.
         progress: called with a line of text as the study goes on.
     """
-    say = progress or (lambda _: None)
+    say = progress or _unheard
     chosen = list(names or log_names(data))
     study: dict[str, Any] = {"seeds": list(seeds), "rows": rows, "provenance": provenance(), "logs": {}}
-    jobs = [(data, name, list(seeds), rows, dict(METHODS if methods is None else methods)) for name in chosen]
-    found: dict[str, dict[str, Any]] = {}
-    for name, log in _one_by_one(jobs, say) if workers == 1 else _side_by_side(jobs[::-1], workers, say):
-        found[name] = log
-        study["logs"] = {each: found[each] for each in chosen if each in found}
-        say(f"{name}: {log['seconds']} s in all")
-        if out is not None:
-            write(study, out)
+    with tempfile.TemporaryDirectory() as folder:
+        place, mark = keep or Path(folder), _mark(study)
+        wanted = dict(METHODS if methods is None else methods)
+        # Seeds in turn, so that a run that is cut short has whole splits of every log.
+        pieces = [_Piece(data, name, seed, rows, wanted, place, mark) for seed in seeds for name in reversed(chosen)]
+        if workers > 1:
+            _side_by_side(pieces, workers, say)
+        for name in chosen:
+            mine = [each for each in pieces if each.name == name]
+            study["logs"][name] = log = study_log(mine, say if workers == 1 else _unheard)
+            say(f"{name}: {log['seconds']} s in all")
+            if out is not None:
+                write(study, out)
     return study
 
 
-Job = tuple[Path, str, list[int], int | None, dict[str, Method]]
-"""One log to study: the folder of the data, its name, the seeds, how many rows, and the methods."""
+def _unheard(_: str) -> None:
+    """Where nobody wants to know."""
 
 
-def _one_by_one(jobs: Sequence[Job], say: Progress) -> Iterator[tuple[str, dict[str, Any]]]:
-    for job in jobs:
-        yield job[1], _study(job, say)
+def _mark(study: Mapping[str, Any]) -> str:
+    """What was made under the same mark need not be made again; of a changed tree everything is."""
+    source = study["provenance"]
+    fresh = os.urandom(8).hex() if source["commit"] is None or "+" in source["commit"] else ""
+    return f"{source['commit']}{fresh}, {source['versions']}, rows {study['rows']}"
 
 
-def _side_by_side(jobs: Sequence[Job], workers: int, say: Progress) -> Iterator[tuple[str, dict[str, Any]]]:
+def _side_by_side(pieces: Sequence[_Piece], workers: int, say: Progress) -> None:
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager, ProcessPoolExecutor(workers, mp_context=context) as pool:
         lines = manager.Queue()
-        running: dict[Future[dict[str, Any]], str] = {pool.submit(_alone, job, lines.put): job[1] for job in jobs}
+        running = {pool.submit(_alone, piece, lines.put) for piece in pieces}
         while running:
-            done, _ = wait(running, timeout=1, return_when="FIRST_COMPLETED")
+            done, running = wait(running, timeout=1, return_when="FIRST_COMPLETED")
             try:
                 while True:
                     say(lines.get_nowait())
             except Empty:
                 pass
             for each in done:
-                yield running.pop(each), each.result()
+                each.result()
 
 
-def _alone(job: Job, say: Progress) -> dict[str, Any]:
+def _alone(piece: _Piece, say: Progress) -> None:
     # Beside another process the threads of small matrix products only wait for each other.
     with threadpool_limits(1, "blas"):
-        return _study(job, say)
+        _measure(piece, say)
 
 
-def _study(job: Job, say: Progress) -> dict[str, Any]:
-    data, name, seeds, rows, methods = job
+def _measure(piece: _Piece, say: Progress) -> dict[str, dict[str, np.ndarray]]:
+    """Return what each method got on a split: from its file, or measured and written there."""
+
+    @lru_cache(maxsize=1)
+    def split() -> Split:
+        return Split.of(load_log(piece.data, piece.name, rows=piece.rows), piece.seed)
+
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for name, method in piece.methods.items():
+        found[name] = one = kept(piece.file(name), piece.mark, lambda: _tried(method, split()))  # noqa: B023 - used at once
+        told = str(one["skipped"]) or f"{float(one['seconds']):.1f} s"
+        say(f"{piece.name}: seed {piece.seed}: {name}: {told}")
+    return found
+
+
+def _tried(method: Method, split: Split) -> dict[str, np.ndarray]:
+    """What a method got on a split: errors and fees of its settings, or why there are none, and how long it took."""
     start = time.perf_counter()
-    log = study_log(load_log(data, name, rows=rows), seeds, methods, lambda line: say(f"{name}: {line}"))
-    return log | {"seconds": round(time.perf_counter() - start, 1)}
+    tables, skipped = (np.empty((0, 0)), np.empty((0, 0))), ""
+    try:
+        tables = table_of(method(split))
+    except SkippedError as reason:
+        skipped = f"skipped: {reason}"
+    seconds = np.array(time.perf_counter() - start)
+    return {"errors": tables[0], "fees": tables[1], "seconds": seconds, "skipped": np.array(skipped)}
 
 
-def study_log(log: Log, seeds: Sequence[int], methods: Mapping[str, Method], say: Progress) -> dict[str, Any]:
-    """Return one log's part of the study."""
-    measured = {name: Measured() for name in methods}
-    splits: list[Split] = []
-    for seed in seeds:
-        split = Split.of(log, seed)
-        splits.append(split)
-        for name, method in methods.items():
-            _measure(measured[name], method, split)
-            say(f"seed {seed}: {name}: {measured[name].skipped or f'{measured[name].seconds:.1f} s so far'}")
+def study_log(pieces: Sequence[_Piece], say: Progress) -> dict[str, Any]:
+    """Return one log's part of the study, out of its splits."""
+    log = load_log(pieces[0].data, pieces[0].name, rows=pieces[0].rows)
+    measured = {name: Measured() for name in pieces[0].methods}
+    splits = [Split.of(log, piece.seed) for piece in pieces]
+    for piece in pieces:
+        for name, one in _measure(piece, say).items():
+            mine, settings = measured[name], zip(one["errors"].T, one["fees"].T, strict=True)
+            mine.points.append([Point(errors, fees) for errors, fees in settings])
+            mine.seconds += float(one["seconds"])
+            mine.skipped = mine.skipped or str(one["skipped"]) or None
     known = {name: each for name, each in measured.items() if each.skipped is None}
     fees = [_fee(split) for split in splits]
     budgets = [stated_budgets(split.price, float(split.price[split.best])) for split in splits]
@@ -158,6 +218,7 @@ def study_log(log: Log, seeds: Sequence[int], methods: Mapping[str, Method], say
             for name in known
         },
         "skipped": {name: each.skipped for name, each in measured.items() if each.skipped is not None},
+        "seconds": round(sum(each.seconds for each in measured.values()), 1),
         "against": {
             ours: {
                 rival: _plain(compare(seen[ours], seen[rival], bootstrap))
@@ -170,17 +231,6 @@ def study_log(log: Log, seeds: Sequence[int], methods: Mapping[str, Method], say
             if ours in known
         },
     }
-
-
-def _measure(measured: Measured, method: Method, split: Split) -> None:
-    if measured.skipped is not None:
-        return
-    start = time.perf_counter()
-    try:
-        measured.points.append(method(split))
-    except SkippedError as reason:
-        measured.skipped = f"skipped: {reason}"
-    measured.seconds += time.perf_counter() - start
 
 
 def _summary(

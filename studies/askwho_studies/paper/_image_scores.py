@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from askwho.core import Answers, Panel, augmented_costs, each_fold, folds
 from askwho.engine import Training
 from askwho.learners import log_shares
+from askwho_studies._kept import kept
 from askwho_studies.paper._image_experiments import CHOOSE_ROWS, LEARN_ROWS, Arm, Experiment
 from askwho_studies.paper._images import Images
 from askwho_studies.paper._pools import SVHN_CLASSES, annotators, known_classes, specialists
@@ -333,18 +334,3 @@ def _small_networks(images: Images, rows: Split, seed: int, quick: bool, device:
         chosen.append(min(left, key=lambda j: abs(right[j] - wanted)))
     everything = np.arange(len(images.rows))
     return np.column_stack([outputs(models[j], images, everything, device).argmax(axis=1) for j in chosen])
-
-
-def kept(path: Path, mark: str, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Return arrays from a file, where it was made under the same settings, or made and written to it whole."""
-    if path.exists():
-        with np.load(path, allow_pickle=False) as stored:
-            if "mark" in stored.files and str(stored["mark"]) == mark:
-                return dict(stored)
-    made = make()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, mark=np.array(mark), **made)
-    part.replace(path)
-    return made

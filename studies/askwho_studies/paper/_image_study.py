@@ -15,10 +15,11 @@ from threadpoolctl import threadpool_limits
 
 from askwho.engine import require_torch
 from askwho.fitting import SurrogateCardinality
+from askwho_studies._kept import kept
 from askwho_studies.paper._frontiers import REPETITIONS, Progress
 from askwho_studies.paper._image_claims import image_claims
 from askwho_studies.paper._image_experiments import EXPERIMENTS, Experiment
-from askwho_studies.paper._image_scores import kept, scored, trained_on
+from askwho_studies.paper._image_scores import scored, trained_on
 from askwho_studies.paper._images import Images, read_images
 from askwho_studies.paper._panels import study, write
 from askwho_studies.paper._scored import LAMBDAS, Scored
