@@ -1,5 +1,6 @@
 """Settings of a policy or a rival as points: what each query's decision got, and what it paid; and their sums."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -29,6 +30,8 @@ class Point:
         weights: shape (n,), what each row that can be scored weighs; None where all weigh the same.
         expected: shape (n,), what the decision was expected to get; 0 everywhere, unless said.
         foreseen: shape (n,), what it was expected to pay, where `fees` are not known everywhere.
+        doubt: shape (n,), the square of what may come beyond `expected`, where a few rows may decide the mean and not
+            all of them can be scored.
     """
 
     errors: Float[np.ndarray, " n"]
@@ -38,6 +41,7 @@ class Point:
     weights: Float[np.ndarray, " n"] | None = None
     expected: Float[np.ndarray, " n"] | None = None
     foreseen: Float[np.ndarray, " n"] | None = None
+    doubt: Float[np.ndarray, " n"] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,18 +49,22 @@ class Tally:
     """One setting over any number of rows: the sums that its means are made of. Those of two batches add up.
 
     A mean is doubly robust (Robins, Rotnitzky and Zhao 1994): what was expected of every row, and the weighed mean of
-    what came beyond it, over the rows that can be scored. Where everybody was asked it is the plain mean.
+    what came beyond it, over the rows that can be scored. Of numbers it is the ratio of what came to what was expected
+    of the same rows (Cochran 1977, chapter 6): an error that nothing bounds is not less than nothing, however much was
+    expected. Where everybody was asked it is the plain mean.
 
     Args:
         unit: how errors are shown.
         rows: shape (draws + 1,), how many rows there are in the sample and in each resample.
         scored: shape (draws + 1,), what those weigh that can be scored.
         expected: shape (draws + 1,), sum of expected errors over all rows.
+        hoped: shape (draws + 1,), weighed sum of expected errors over the rows that can be scored.
         losses: shape (draws + 1,), weighed sum of errors beyond that.
         fees: shape (draws + 1,), sum of fees, or of those foreseen.
         charged: shape (draws + 1,), weighed sum of fees beyond those foreseen.
         squares: sum of squared weights, of groups.
         chance: sum of squared weights times the variance that an error expected of a row has, where that is a share.
+        doubt: sum over all rows of what each would weigh times the square of what may come beyond its error expected.
         labels: what to call it.
         means: sum and count of what else is told of it, by name.
     """
@@ -65,11 +73,13 @@ class Tally:
     rows: Float[np.ndarray, " b"]
     scored: Float[np.ndarray, " b"]
     expected: Float[np.ndarray, " b"]
+    hoped: Float[np.ndarray, " b"]
     losses: Float[np.ndarray, " b"]
     fees: Float[np.ndarray, " b"]
     charged: Float[np.ndarray, " b"]
     squares: float
     chance: float
+    doubt: float
     labels: Mapping[str, float]
     means: Mapping[str, tuple[float, float]]
 
@@ -79,11 +89,13 @@ class Tally:
             self.rows + other.rows,
             self.scored + other.scored,
             self.expected + other.expected,
+            self.hoped + other.hoped,
             self.losses + other.losses,
             self.fees + other.fees,
             self.charged + other.charged,
             self.squares + other.squares,
             self.chance + other.chance,
+            self.doubt + other.doubt,
             self.labels,
             {name: (total + other.means[name][0], n + other.means[name][1]) for name, (total, n) in self.means.items()},
         )
@@ -101,6 +113,8 @@ class Tally:
     @property
     def loss(self) -> Float[np.ndarray, " b"]:
         """Mean errors, shape (draws + 1,); NaN where no row can be scored."""
+        if not self.unit.most < np.inf and (self.hoped > 0).any():
+            return ratio(self.expected, self.rows) * ratio(self.hoped + self.losses, self.hoped)
         return np.maximum(ratio(self.expected, self.rows) + ratio(self.losses, self.scored), 0.0)
 
     @property
@@ -156,12 +170,13 @@ class Resamples:
             likely = np.clip(expected / self.unit.most, 0.0, 1.0)
             paid = np.where(np.isnan(point.fees), 0.0, point.fees)
             foreseen = paid if point.foreseen is None else point.foreseen
-            scored, hoped, losses, fees, charged = (
+            scored, expecting, hoped, losses, fees, charged = (
                 self.weights
                 @ np.column_stack(
                     [
                         share,
                         expected,
+                        share * expected,
                         share * np.where(known, point.errors - expected, 0.0),
                         foreseen,
                         share * np.where(known, paid - foreseen, 0.0),
@@ -173,12 +188,14 @@ class Resamples:
                     self.unit,
                     rows,
                     scored,
+                    expecting,
                     hoped,
                     losses,
                     fees,
                     charged,
                     float(np.square(np.bincount(self.group, share)).sum()),
                     float((np.square(share) * likely * (1.0 - likely)).sum()),
+                    0.0 if point.doubt is None else _in_doubt(share, known, point.doubt),
                     point.labels,
                     {name: _sums(values, share) for name, values in point.means.items()},
                 )
@@ -188,6 +205,12 @@ class Resamples:
     def shown(self, loss: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Return a mean loss as it is shown, of the same shape."""
         return self.unit.all_shown(loss)
+
+
+def _in_doubt(share: np.ndarray, known: np.ndarray, doubt: np.ndarray) -> float:
+    """What a mean may be off by, squared and summed: a row that cannot be scored would weigh what others do."""
+    usual = float(share.sum()) / max(1, int(known.sum()))
+    return float(np.where(known, share, usual) @ doubt)
 
 
 def _sums(values: np.ndarray, share: np.ndarray) -> tuple[float, float]:
@@ -227,10 +250,15 @@ def error_interval(tally: Tally) -> list[float]:
     Of shares: Clopper and Pearson's, for as many rows as the spread of the resamples says there are (Korn and Graubard
     1998): it covers where errors are rare, and where none was seen. Where not everybody was asked, no more rows than
     the errors that were expected allow: rows that weigh much are mostly hard ones, and a few of them that went well by
-    chance say little. What mistakes cost is a share of the worst. Of numbers: the middle of the resamples.
+    chance say little. What mistakes cost is a share of the worst. Of numbers: the middle of the resamples; where not
+    everybody was asked, no nearer than the errors allow of all who were asked about the same rows.
     """
     loss, effective, most = tally.loss, tally.effective, tally.unit.most
     share, variance = float(loss[0]) / most, float(np.nanvar(loss[1:] / most))
+    if tally.doubt > 0:
+        drawn, mean = interval(loss[1:]), float(loss[0])
+        far = 1.96 * math.sqrt(tally.doubt) / float(tally.rows[0])
+        return [float(each) for each in tally.shown(np.array([min(drawn[0], mean - far), max(drawn[1], mean + far)]))]
     if not most < np.inf or not 0.0 <= share <= 1.0 or effective <= 1.0:
         return interval(tally.shown(loss)[1:])
     n = min(share * (1.0 - share) / variance, float(tally.rows[0])) if variance > 0 else effective

@@ -53,7 +53,7 @@ def sequential_points(policy: Policy, held: Replay) -> list[Point]:
             weights = held.chances.weights(members_of(taken.order, taken.sizes, len(expert)))
             # Where only truths are missing, and no answer, what is paid is known.
             foreseen = like.fees if np.isnan(taken.fees).any() else None
-            point = replace(point, weights=weights, expected=like.expected, foreseen=foreseen)
+            point = replace(point, weights=weights, expected=like.expected, foreseen=foreseen, doubt=like.doubt)
         points.append(point)
     return points
 
@@ -67,7 +67,7 @@ def fixed_points(policy: Policy, held: Replay) -> list[Point]:
         order = held.order(float(price), policy.cardinality.width)
         per_k, paid, asked = held.errors(order), held.paid(order), held.outside(order)
         best = held.best_of(order)
-        weights, curve = _robust(policy, held, order)
+        robust = _robust(policy, held, order)
         for k in range(per_k.shape[1]):
             means = {
                 "mean_k": np.full(len(order), k + 1.0),
@@ -76,9 +76,7 @@ def fixed_points(policy: Policy, held: Replay) -> list[Point]:
             }
             labels = {"k": k + 1, "fee_weight": float(price)}
             point = Point(per_k[:, k], paid[:, k], labels, means)
-            if weights is not None and curve is not None:
-                point = replace(point, weights=weights[:, k], expected=curve[:, k])
-            points.append(point)
+            points.append(replace(point, **{name: table[:, k] for name, table in robust.items()}))
     return points
 
 
@@ -89,7 +87,9 @@ def single_point(held: Replay, entity: int) -> Point:
         return point
     members = np.zeros(held.asked.shape, dtype=bool)
     members[:, entity] = True
-    return replace(point, weights=held.chances.weights(members), expected=held.seen.expected[:, entity])
+    expected = held.seen.expected[:, entity]
+    doubt = held.others.beyond(expected, members) if _endless(held) else None
+    return replace(point, weights=held.chances.weights(members), expected=expected, doubt=doubt)
 
 
 def everyone_points(policy: Policy, held: Replay) -> dict[str, list[Point]]:
@@ -157,14 +157,23 @@ def point_of(
     errors, fees = held.outcome(order, held.errors(order), size)
     asked = at_size(held.outside(order), size)
     means = {"mean_k": size.astype(np.float64), "mean_asked": asked.astype(np.float64)}
-    weights, curve = _robust(policy, held, order)
-    if weights is None or curve is None:
-        return Point(errors, fees, labels or {}, means)
-    return Point(errors, fees, labels or {}, means, at_size(weights, size), at_size(curve, size))
+    plain = Point(errors, fees, labels or {}, means)
+    robust = _robust(policy, held, order)
+    return replace(plain, **{name: at_size(table, size) for name, table in robust.items()})
 
 
-def _robust(policy: Policy, held: Replay, order: np.ndarray) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
-    """What rows weigh for committees of every size, and what those are expected to get; nothing without holes."""
+def _robust(policy: Policy, held: Replay, order: np.ndarray) -> dict[str, np.ndarray]:
+    """What rows weigh for committees of every size, what those are expected to get, and how much that is in doubt.
+
+    By the names that a point has for them; nothing without holes.
+    """
     if held.chances is None:
-        return None, None
-    return held.chances.prefixes(order), policy.cardinality.curve.predict(held.seen.X, held.seen.expected, order)
+        return {}
+    curve = policy.cardinality.curve.predict(held.seen.X, held.seen.expected, order)
+    doubt = {"doubt": held.others.prefixes(curve, order)} if _endless(held) else {}
+    return {"weights": held.chances.prefixes(order), "expected": curve, **doubt}
+
+
+def _endless(held: Replay) -> bool:
+    """Whether nothing says how large an error can be: then a few queries may decide the mean."""
+    return not held.log.unit.most < np.inf

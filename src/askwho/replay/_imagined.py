@@ -2,14 +2,17 @@
 
 A committee can be scored only where all its members were asked, which with holes is on few rows, or on none. So the
 holes are filled, once, by draws from a model: multiple imputation (Rubin 1987) with one draw a row, which is enough for
-what is learned from many rows. Errors of one query go together: a query has a difficulty of its own (Rasch 1960), told
-by who erred on it; numbers go together by the correlations of their errors.
+what is learned from many rows. Errors of one query go together, two entities' by their own correlation: of numbers that
+of their errors; of classes the tetrachoric one (Pearson 1900), of what lies behind who errs. And who errs with others
+often says what they say.
 """
 
+import math
 from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from numpy.polynomial.hermite_e import hermeval
 from scipy.special import ndtr, ndtri
 
 from askwho.core import Answers, Cell, task_errors
@@ -19,14 +22,24 @@ from askwho.data import Log
 _CLIP = 0.005
 # A class moves an entity's expected error as far as its rows say, beside so many at the mean.
 _PRIOR_ROWS = 10.0
-# Places of a query's difficulty, and their weights: Gauss-Hermite quadrature, exact for what is as smooth as this.
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
-# How much of an error is the query's own, tried in steps that some thousand rows can tell apart.
-_SHARED = np.linspace(0.0, 0.9, 10)
+# Correlations that are tried, in steps that some thousand rows can tell apart; nobody is another's mirror or copy.
+_TRIED = np.linspace(-0.5, 0.95, 59)
+# Terms of the tetrachoric series: at a correlation of 0.9 those beyond are less than a hundredth of it.
+_TERMS = 12
+# Sweeps of Gibbs' sampler: with a correlation of 0.7 the first draw is forgotten after ten.
+_SWEEPS = 15
+# An eigenvalue of correlations is no less: entities that err alike are still two.
+_LEAST_OWN = 0.02
 # A correlation over fewer common rows has a standard error above 0.14: the mean of the others stands in.
 _FEWEST_ROWS = 50
 # No query is taken to be easier than this part of an entity's mean.
 _LEAST_PART = 0.05
+# Wrong answers coincide by chance no less often than this: of free ones none ever might.
+_LEAST_CHANCE = 0.01
+# Those who err are not taken to say the same more often than this: somebody always differs.
+_MOST_ALIKE = 0.95
+# Heard so often an answer misleads beyond doubt.
+_MOST_TIMES = 20
 # Classes beyond this are free answers, of which each is wrong in its own way.
 _MOST_CLASSES = 64
 # Rows are solved together, so many at a time: their matrices fit into a few megabytes.
@@ -62,21 +75,15 @@ def _classes(log: Log, expected: np.ndarray, keep: np.ndarray, rng: np.random.Ge
     kinds, truth = np.unique(log.truth, return_inverse=True)
     truth = truth.reshape(-1)
     named = len(kinds) <= _MOST_CLASSES
-    level = ndtri(_by_class(np.clip(expected, _CLIP, 1 - _CLIP), wrong, asked, truth if named else truth * 0))
-    shared = _shared(level, wrong, asked)
-    given = _wrong_given(level, shared)
-    # Where a row's difficulty lies, by who erred on it.
-    heard = np.where(keep[:, :, None], np.where(wrong[:, :, None], given, 1.0 - given), 1.0)
-    belief = np.exp(np.log(np.maximum(heard, 1e-12)).sum(axis=1)) * _WEIGHTS
-    belief = belief.cumsum(axis=1) / np.maximum(belief.sum(axis=1, keepdims=True), 1e-300)
-    place = np.minimum((belief < rng.random(len(log))[:, None]).sum(axis=1), len(_NODES) - 1)
-    chance = np.take_along_axis(given, place[:, None, None], axis=2)[:, :, 0]
-    erred = np.where(keep, wrong, rng.random(wrong.shape) < chance)
-    donor = _donors(erred, wrong, asked, truth if named else truth * 0, keep, rng)
-    rows = np.arange(len(log))
+    classes = truth if named else truth * 0
+    likely = _by_class(np.clip(expected, _CLIP, 1 - _CLIP), wrong, asked, classes)
+    erred = _erring(likely, _correlations(likely, wrong, asked), wrong, keep, rng)
+    donor = _donors(erred, wrong, asked, classes, keep, rng)
     values, states, info = log.answers.values.copy(), log.answers.states.copy(), log.info.copy()
-    popular, together = np.full(len(log), -1), _together(log.answers, wrong, asked)
-    follow = rng.random(wrong.shape) < together
+    # What misleads is nobody's own wrong answer: it is borrowed once more.
+    another = _donors(erred, wrong, asked, classes, keep, rng)
+    follow, (place, leads) = _led(log.answers, wrong & asked, keep, erred, another, classes, rng)
+    said = log.answers.values[place]
     for j in range(len(log.panel)):
         draw, source = ~keep[:, j], donor[:, j]
         right = draw & ~erred[:, j]
@@ -86,15 +93,11 @@ def _classes(log: Log, expected: np.ndarray, keep: np.ndarray, rng: np.random.Ge
         values[lost, j] = log.answers.values[source[lost], j]
         states[lost, j] = log.answers.states[source[lost], j]
         info[draw, j] = log.info[source[draw], j]
-        # Who errs with others often says what they say.
-        led = lost & follow[:, j] & (popular >= 0)
-        values[led, j] = values[rows[led], popular[led]]
-        states[led, j] = Cell.ANSWERED
+        led = lost & follow[:, j] & leads & (states[:, j] == Cell.ANSWERED)
+        values[led, j] = said[led]
         # A wrong answer that was borrowed from another query may be right here: then there is none.
         lucky = lost & (states[:, j] == Cell.ANSWERED) & (values[:, j] == log.truth.astype(values.dtype))
         states[lucky | (lost & (states[:, j] == Cell.NOT_ASKED)), j] = Cell.NO_ANSWER
-        first = erred[:, j] & (states[:, j] == Cell.ANSWERED) & (popular < 0)
-        popular[first] = j
     answers, came = Answers(values, states), erred.astype(np.float64)
     if log.weighed:
         came = task_errors(answers, log.truth, panel=log.panel, error=log.scored_by)
@@ -116,27 +119,94 @@ def _by_class(expected: np.ndarray, wrong: np.ndarray, asked: np.ndarray, truth:
     return np.clip(found, _CLIP, 1 - _CLIP)
 
 
-def _wrong_given(level: np.ndarray, shared: float) -> np.ndarray:
-    """How likely each errs at each difficulty, shape (n, |A|, nodes)."""
-    return ndtr((level[:, :, None] + np.sqrt(shared) * _NODES) / np.sqrt(1.0 - shared))
+def _erring(
+    likely: np.ndarray, link: np.ndarray, wrong: np.ndarray, keep: np.ndarray, rng: np.random.Generator
+) -> Bool[np.ndarray, "n a"]:
+    """Who errs: known where `keep`, else drawn beside it by Gibbs' sampler (Albert and Chib 1993).
+
+    Behind every error lies a normal number below the level that the entity errs at; those of a query are correlated.
+    """
+    level, precision = ndtri(likely), np.linalg.inv(link)
+    # Of a number between two levels the place between their quantiles is uniform.
+    low, high = np.where(keep & ~wrong, level, -np.inf), np.where(keep & wrong, level, np.inf)
+    behind = _between(low, high, rng)
+    for _ in range(_SWEEPS if keep.any() else 0):
+        for j in range(link.shape[0]):
+            deviation = precision[j, j] ** -0.5
+            mean = behind[:, j] - behind @ precision[:, j] / precision[j, j]
+            behind[:, j] = mean + deviation * _between(
+                (low[:, j] - mean) / deviation, (high[:, j] - mean) / deviation, rng
+            )
+    if not keep.any():
+        behind = behind @ np.linalg.cholesky(link).T
+    return np.where(keep, wrong, behind < level)
 
 
-def _shared(level: np.ndarray, wrong: np.ndarray, asked: np.ndarray) -> float:
-    """How much of an error is the query's: the share at which rows with several answers are likeliest."""
-    rows = np.flatnonzero(asked.sum(axis=1) > 1)
-    if not len(rows):
-        return 0.0
-    rows = rows[:: max(1, len(rows) // _TOGETHER)]
-    best, share = -np.inf, 0.0
-    for tried in _SHARED:
-        given = _wrong_given(level[rows], float(tried))
-        heard = np.where(wrong[rows][:, :, None], given, 1.0 - given)
-        each = np.where(asked[rows][:, :, None], np.log(np.maximum(heard, 1e-12)), 0.0).sum(axis=1)
-        top = each.max(axis=1, keepdims=True)
-        likely = float((np.log((np.exp(each - top) * _WEIGHTS).sum(axis=1)) + top[:, 0]).sum())
-        if likely > best:
-            best, share = likely, float(tried)
-    return share
+def _between(low: np.ndarray, high: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Normal numbers between two levels."""
+    first, last = ndtr(low), ndtr(high)
+    return ndtri(np.clip(first + rng.random(first.shape) * (last - first), 1e-12, 1 - 1e-12))
+
+
+def _correlations(likely: np.ndarray, wrong: np.ndarray, asked: np.ndarray) -> Float[np.ndarray, "a a"]:
+    """Tetrachoric correlations of who errs, each drawn to what equals of their kind have, as far as its rows say.
+
+    Two who err often together are seen by the sum of products of what came beyond what was expected, which is a power
+    series in their correlation. Those of like skill mostly share more: pairs are drawn to a line in the sum and in the
+    difference of their levels, and that to one correlation for all (empirical Bayes, at both steps).
+    """
+    count = likely.shape[1]
+    if count == 1:
+        return np.ones((1, 1))
+    level = ndtri(likely)
+    density = np.exp(-0.5 * np.square(level)) / math.sqrt(2.0 * math.pi)
+    series: list[np.ndarray] = []
+    for k in range(_TERMS):
+        term = hermeval(level, [0.0] * k + [1.0]) / math.sqrt(math.factorial(k + 1))
+        part = np.where(asked, density * term, 0.0)
+        series.append(part.T @ part)
+    beyond = np.where(asked, wrong - likely, 0.0)
+    spread = np.where(asked, likely * (1.0 - likely), 0.0)
+    together, chance = beyond.T @ beyond, spread.T @ spread
+    apart = np.triu_indices(count, 1)
+    skill = ndtri(likely.mean(axis=0))
+    sides = np.stack([skill[:, None] + skill, np.abs(skill[:, None] - skill)])[:, *apart]
+    pairs = [each[apart] for each in series]
+    whole = [float(each.sum()) for each in pairs]
+    at = sum(each * _TRIED ** (k + 1) for k, each in enumerate(whole))
+    usual = float(_TRIED[np.abs(at - together[apart].sum()).argmin()])
+    found = np.full(len(apart[0]), usual)
+    for _ in range(3):
+        slope = np.maximum(sum((k + 1) * each * found**k for k, each in enumerate(pairs)), 1e-12)
+        told = found + (together[apart] - sum(each * found ** (k + 1) for k, each in enumerate(pairs))) / slope
+        variance = np.maximum(chance[apart], 1e-12) / np.square(slope)
+        prior, between = _in_line(told, variance, sides)
+        found = np.clip((told * between + prior * variance) / (between + variance), _TRIED[0], _TRIED[-1])
+    link = np.eye(count)
+    link[apart] = found
+    values, vectors = np.linalg.eigh(link + link.T - np.eye(count))
+    link = (vectors * np.maximum(values, _LEAST_OWN)) @ vectors.T
+    deviation = np.sqrt(np.diag(link))
+    return link / np.outer(deviation, deviation)
+
+
+def _in_line(told: np.ndarray, variance: np.ndarray, sides: np.ndarray) -> tuple[np.ndarray, float]:
+    """A line through what is told of pairs, drawn to their mean as far as it is in doubt; how far pairs are off it."""
+    weights = 1.0 / variance
+    mean = float((weights * told).sum() / weights.sum())
+    off = max(0.0, float((weights * (np.square(told - mean) - variance)).sum() / weights.sum()))
+    if len(told) > 1 + len(sides):
+        weights = 1.0 / (variance + off)
+        centred = sides - (weights * sides).sum(axis=1, keepdims=True) / weights.sum()
+        mean = float((weights * told).sum() / weights.sum())
+        information = (weights * centred) @ centred.T + 1e-9 * np.eye(len(sides))
+        slopes = np.linalg.solve(information, (weights * centred) @ (told - mean))
+        sure = float(slopes @ information @ slopes)
+        line = mean + max(0.0, 1.0 - len(sides) / max(sure, 1e-12)) * (slopes @ centred)
+    else:
+        line = np.full(len(told), mean)
+    weights = 1.0 / variance
+    return line, max(1e-6, float((weights * (np.square(told - line) - variance)).sum() / weights.sum()))
 
 
 def _donors(
@@ -165,23 +235,74 @@ def _donors(
     return found
 
 
-def _together(answers: Answers, wrong: np.ndarray, asked: np.ndarray) -> float:
-    """How often who errs with others says what the first of them says, beyond what would coincide anyhow."""
-    said = wrong & asked & (answers.states == Cell.ANSWERED)
-    rows = np.flatnonzero(said.sum(axis=1) > 1)
-    if not len(rows):
-        return 0.0
-    first = said[rows].argmax(axis=1)
-    lead = answers.values[rows, first]
-    others = said[rows].copy()
-    others[np.arange(len(rows)), first] = False
-    same = (answers.values[rows] == lead[:, None]) & others
-    seen = float(same.sum() / others.sum())
-    # By chance: what others said of other queries.
-    shifted = np.roll(answers.values[rows], 1, axis=0)
-    other = np.roll(others, 1, axis=0)
-    by_chance = float(((shifted == lead[:, None]) & other).sum() / max(1, other.sum()))
-    return float(np.clip((seen - by_chance) / max(1.0 - by_chance, 1e-9), 0.0, 1.0))
+def _led(
+    answers: Answers,
+    wrong: np.ndarray,
+    keep: np.ndarray,
+    erred: np.ndarray,
+    donor: np.ndarray,
+    truth: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[Bool[np.ndarray, "n a"], tuple[tuple[np.ndarray, np.ndarray], Bool[np.ndarray, " n"]]]:
+    """Who of those that err would say what misleads most on the query, the cell that says it, and whether there is one.
+
+    A query has one wrong answer that misleads: who errs says it, or what he would say of another query. How often is
+    told by how often two who err say the same, beyond what would coincide anyhow.
+    """
+    spoke, size = answers.states == Cell.ANSWERED, wrong.shape[1]
+    labels = np.unique(answers.values[wrong & spoke], return_inverse=True)[1]
+    codes = np.full(wrong.shape, -1)
+    codes[wrong & spoke] = labels.reshape(-1)
+    count = (codes >= 0).sum(axis=1)
+    # Pairs that say the same beyond what would coincide anyhow, those that could, and all.
+    beyond = possible = pairs = 0.0
+    for each in np.unique(truth):
+        said, often = codes[truth == each], count[truth == each].astype(np.float64)
+        known = np.bincount(said[said >= 0]).astype(np.float64)
+        anyhow = (known * (known - 1)).sum() / max(1.0, known.sum() * (known.sum() - 1))
+        same = float(sum(((said == said[:, [j]]) & (said >= 0)).sum() for j in range(size))) - often.sum()
+        these = float((often * (often - 1)).sum())
+        beyond, possible, pairs = beyond + same - anyhow * these, possible + (1.0 - anyhow) * these, pairs + these
+    share = math.sqrt(min(max(beyond / max(possible, 1e-9), 0.0), _MOST_ALIKE))
+    chance = max(_LEAST_CHANCE, 1.0 - possible / pairs) if pairs else _LEAST_CHANCE
+    heard = np.where(keep, codes, -1)
+    return rng.random(wrong.shape) < share, _leader(heard, share, chance, erred & ~keep, donor, spoke, rng)
+
+
+def _leader(
+    heard: np.ndarray,
+    share: float,
+    chance: float,
+    lost: np.ndarray,
+    donor: np.ndarray,
+    spoke: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[tuple[np.ndarray, np.ndarray], Bool[np.ndarray, " n"]]:
+    """Where the answer stands that misleads most on each query, and whether there is one.
+
+    Args:
+        heard: shape (n, |A|), which wrong answers were heard, by number; −1 where none was.
+        share: how likely one who errs says what misleads.
+        chance: how likely what he says else is a given answer.
+        lost: shape (n, |A|), who errs and is not heard.
+        donor: shape (n, |A|), the rows that their own wrong answers come from.
+        spoke: shape (n, |A|), where there is an answer.
+        rng: where chance comes from.
+    """
+    n, size = heard.shape
+    rows = np.arange(n)
+    count = np.stack([((heard == heard[:, [j]]) & (heard >= 0)).sum(axis=1) for j in range(size)], axis=1)
+    # Bayes' rule: what was heard m times misleads, or nothing that was heard does, in parts of the latter's likelihood.
+    times = 1.0 + share / ((1.0 - share) * chance)
+    weight = np.where(count > 0, chance * times ** np.minimum(count, _MOST_TIMES) / np.maximum(count, 1), 0.0)
+    distinct = np.divide(1.0, count, out=np.zeros(count.shape), where=count > 0).sum(axis=1)
+    total = weight.sum(axis=1) + np.maximum(1.0 - chance * distinct, 0.0)
+    drawn = (np.cumsum(weight, axis=1) < (rng.random(n) * total)[:, None]).sum(axis=1)
+    ready = lost & spoke[donor, np.arange(size)]
+    other = np.where(ready, rng.random(ready.shape), -1.0).argmax(axis=1)
+    old = drawn < size
+    column = np.where(old, np.minimum(drawn, size - 1), other)
+    return (np.where(old, rows, donor[rows, other]), column), old | ready.any(axis=1)
 
 
 def _numbers(log: Log, expected: np.ndarray, keep: np.ndarray, rng: np.random.Generator) -> Log:

@@ -39,6 +39,7 @@ from askwho.policy import (
 )
 from askwho.replay._chances import chances_of, looked_up
 from askwho.replay._imagined import imagined
+from askwho.replay._others import Others
 from askwho.replay._robust import corrected, like_at_once
 
 # Prices at which rankings are compared: the area under their hull moves little with more.
@@ -168,6 +169,11 @@ class Replay:
         """Whose answers the log has, or knows to be unusable, shape (n, |A|)."""
         answers = self.log.answers
         return self.log.asked if answers is None else answers.states != Cell.NOT_ASKED
+
+    @cached_property
+    def others(self) -> Others:
+        """How far off everybody was who was asked, for those who were not."""
+        return Others.of(self.log.errors, self.seen.expected)
 
     @cached_property
     def budgets(self) -> Float[np.ndarray, " b"]:

@@ -1,0 +1,91 @@
+"""What those who were not asked are imagined to say: errors and wrong answers go together as they do in the log."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from askwho.core import Answers, Cell, Entity, Panel
+from askwho.replay._imagined import imagined
+from tests.logs import log_of_arrays
+
+N, STRONG, WEAK, CLASSES = 3000, 5, 5, 6
+RATES = np.repeat([0.3, 0.55], [STRONG, WEAK])
+PANEL = Panel(tuple(Entity(f"e{j}", "expert", 1.0) for j in range(STRONG + WEAK)))
+
+
+def world(alike, follow, seed=0):
+    """A log of everybody: the strong err together as `alike` says, and who errs says what misleads with `follow`."""
+    rng = np.random.default_rng(seed)
+    link = np.full((STRONG + WEAK, STRONG + WEAK), alike / 2)
+    link[:STRONG, :STRONG] = alike
+    np.fill_diagonal(link, 1.0)
+    erred = rng.multivariate_normal(np.zeros(len(link)), link, N) < ndtri(RATES)
+    truth = rng.integers(CLASSES, size=N)
+    misleads = (truth + rng.integers(1, CLASSES, N)) % CLASSES
+    own = (truth[:, None] + rng.integers(1, CLASSES, erred.shape)) % CLASSES
+    wrong = np.where(rng.random(erred.shape) < follow, misleads[:, None], own)
+    said = np.where(erred, wrong, truth[:, None])
+    answers = Answers(said, np.full(said.shape, Cell.ANSWERED, dtype=np.int8))
+    return log_of_arrays(np.zeros((N, 1)), panel=PANEL, answers=answers, truth=truth)
+
+
+def thinned(log, seed=1):
+    """The same log where each was asked about four queries of ten."""
+    keep = np.random.default_rng(seed).random(log.errors.shape) < 0.4
+    states = np.where(keep, log.answers.states, Cell.NOT_ASKED).astype(np.int8)
+    return log_of_arrays(
+        np.zeros((N, 1)), panel=PANEL, answers=Answers(log.answers.values, states), truth=log.truth
+    ), keep
+
+
+def plurality(log, members):
+    """How often a vote of some is wrong; a tie is half a mistake."""
+    votes = np.stack([(log.answers.values[:, members] == each).sum(axis=1) for each in range(CLASSES)], axis=1)
+    mine = votes[np.arange(N), log.truth]
+    most = np.where(np.arange(CLASSES) == log.truth[:, None], -1, votes).max(axis=1)
+    return float(np.where(mine > most, 0.0, np.where(mine == most, 0.5, 1.0)).mean())
+
+
+@pytest.mark.parametrize("anew", [False, True])
+@pytest.mark.parametrize(("alike", "follow"), [(0.8, 0.7), (0.8, 0.0), (0.0, 0.7), (0.0, 0.0)])
+def test_committees_err_as_often_as_they_really_would(alike, follow, anew):
+    log = world(alike, follow)
+    part, keep = thinned(log)
+    drawn = imagined(part, np.tile(RATES, (N, 1)), np.random.default_rng(2), anew=anew)
+    strong, everybody = np.arange(STRONG), np.arange(STRONG + WEAK)
+    # Three standard errors of shares of 3,000 queries, twice over: of the log and of the draw.
+    for members in (strong, everybody):
+        assert plurality(drawn, members) == pytest.approx(plurality(log, members), abs=0.035)
+    lost = [(each.errors[:, :STRONG] > 0).all(axis=1).mean() for each in (drawn, log)]
+    assert lost[0] == pytest.approx(lost[1], abs=0.02)
+    assert (drawn.answers.states == Cell.ANSWERED).mean() > 0.97
+    if not anew:
+        np.testing.assert_array_equal(drawn.answers.values[keep], log.answers.values[keep])
+        np.testing.assert_array_equal(drawn.errors[keep], log.errors[keep])
+
+
+def test_who_erred_tells_of_those_who_were_not_asked():
+    log = world(0.8, 0.7)
+    part, keep = thinned(log)
+    drawn = imagined(part, np.tile(RATES, (N, 1)), np.random.default_rng(2))
+    heard = keep[:, :2].all(axis=1) & ~keep[:, 2]
+    for erred in (True, False):
+        rows = heard & ((log.errors[:, :2] > 0) == erred).all(axis=1)
+        assert drawn.errors[rows, 2].mean() == pytest.approx(log.errors[rows, 2].mean(), abs=0.08)
+    # Two that say the same are what misleads: the third that errs mostly says it too.
+    rows = heard & (log.errors[:, :2] > 0).all(axis=1) & (log.answers.values[:, 0] == log.answers.values[:, 1])
+    rows &= (drawn.errors[:, 2] > 0) & (log.errors[:, 2] > 0)
+    same = [(each.answers.values[rows, 2] == log.answers.values[rows, 0]).mean() for each in (drawn, log)]
+    assert same[0] == pytest.approx(same[1], abs=0.12)
+
+
+def test_few_queries_have_both_and_pairs_are_drawn_to_their_like():
+    log = world(0.8, 0.7)
+    order = np.random.default_rng(3).random(log.errors.shape).argsort(axis=1)
+    keep = np.zeros(log.errors.shape, dtype=bool)
+    np.put_along_axis(keep, order[:, :2], values=True, axis=1)
+    states = np.where(keep, log.answers.states, Cell.NOT_ASKED).astype(np.int8)
+    part = log_of_arrays(np.zeros((N, 1)), panel=PANEL, answers=Answers(log.answers.values, states), truth=log.truth)
+    drawn = imagined(part, np.tile(RATES, (N, 1)), np.random.default_rng(2), anew=True)
+    lost = [(each.errors[:, :STRONG] > 0).all(axis=1).mean() for each in (drawn, log)]
+    assert lost[0] == pytest.approx(lost[1], abs=0.025)
