@@ -37,7 +37,7 @@ def test_two_answers_a_row_are_enough_to_learn_from():
     # The best that asks everybody the same is "left" or "right" alone, at 0.27, and "both" alone costs more.
     assert error + 0.3 * (heard @ policy.panel.fees).mean() < 0.15
     for row in evaluate(policy, read_log(table, synthetic.COLUMNS), draws=2)["sequential"]:
-        assert row["mean_k"] >= 1
+        assert row["mean_k"] >= 1 - 1e-9
         assert row["mean_fee"] >= min(synthetic.FEES.values()) - 1e-9
 
 

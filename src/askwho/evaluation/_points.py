@@ -59,12 +59,12 @@ class Tally:
         scored: shape (draws + 1,), what those weigh that can be scored.
         expected: shape (draws + 1,), sum of expected errors over all rows.
         hoped: shape (draws + 1,), weighed sum of expected errors over the rows that can be scored.
-        losses: shape (draws + 1,), weighed sum of errors beyond that.
+        came: shape (draws + 1,), weighed sum of the errors that these have.
         fees: shape (draws + 1,), sum of fees, or of those foreseen.
         charged: shape (draws + 1,), weighed sum of fees beyond those foreseen.
         squares: sum of squared weights, of groups.
-        chance: sum of squared weights times the variance that an error expected of a row has, where that is a share.
-        doubt: sum over all rows of what each would weigh times the square of what may come beyond its error expected.
+        doubt: sum of squares of what may come beyond what is expected of rows, weighed: of a share it is the squared
+            weight times the variance that such a share has, of numbers what each row would weigh times the square.
         labels: what to call it.
         means: sum and count of what else is told of it, by name.
     """
@@ -74,11 +74,10 @@ class Tally:
     scored: Float[np.ndarray, " b"]
     expected: Float[np.ndarray, " b"]
     hoped: Float[np.ndarray, " b"]
-    losses: Float[np.ndarray, " b"]
+    came: Float[np.ndarray, " b"]
     fees: Float[np.ndarray, " b"]
     charged: Float[np.ndarray, " b"]
     squares: float
-    chance: float
     doubt: float
     labels: Mapping[str, float]
     means: Mapping[str, tuple[float, float]]
@@ -90,11 +89,10 @@ class Tally:
             self.scored + other.scored,
             self.expected + other.expected,
             self.hoped + other.hoped,
-            self.losses + other.losses,
+            self.came + other.came,
             self.fees + other.fees,
             self.charged + other.charged,
             self.squares + other.squares,
-            self.chance + other.chance,
             self.doubt + other.doubt,
             self.labels,
             {name: (total + other.means[name][0], n + other.means[name][1]) for name, (total, n) in self.means.items()},
@@ -114,8 +112,8 @@ class Tally:
     def loss(self) -> Float[np.ndarray, " b"]:
         """Mean errors, shape (draws + 1,); NaN where no row can be scored."""
         if not self.unit.most < np.inf and (self.hoped > 0).any():
-            return ratio(self.expected, self.rows) * ratio(self.hoped + self.losses, self.hoped)
-        return np.maximum(ratio(self.expected, self.rows) + ratio(self.losses, self.scored), 0.0)
+            return ratio(self.expected, self.rows) * ratio(self.came, self.hoped)
+        return np.maximum(ratio(self.expected, self.rows) + ratio(self.came - self.hoped, self.scored), 0.0)
 
     @property
     def fee(self) -> Float[np.ndarray, " b"]:
@@ -170,14 +168,14 @@ class Resamples:
             likely = np.clip(expected / self.unit.most, 0.0, 1.0)
             paid = np.where(np.isnan(point.fees), 0.0, point.fees)
             foreseen = paid if point.foreseen is None else point.foreseen
-            scored, expecting, hoped, losses, fees, charged = (
+            scored, expecting, hoped, came, fees, charged = (
                 self.weights
                 @ np.column_stack(
                     [
                         share,
                         expected,
                         share * expected,
-                        share * np.where(known, point.errors - expected, 0.0),
+                        share * np.where(known, point.errors, 0.0),
                         foreseen,
                         share * np.where(known, paid - foreseen, 0.0),
                     ]
@@ -190,12 +188,13 @@ class Resamples:
                     scored,
                     expecting,
                     hoped,
-                    losses,
+                    came,
                     fees,
                     charged,
                     float(np.square(np.bincount(self.group, share)).sum()),
-                    float((np.square(share) * likely * (1.0 - likely)).sum()),
-                    0.0 if point.doubt is None else _in_doubt(share, known, point.doubt),
+                    float((np.square(share) * likely * (1.0 - likely)).sum())
+                    if self.unit.most < np.inf
+                    else _in_doubt(share, known, point.doubt),
                     point.labels,
                     {name: _sums(values, share) for name, values in point.means.items()},
                 )
@@ -207,8 +206,10 @@ class Resamples:
         return self.unit.all_shown(loss)
 
 
-def _in_doubt(share: np.ndarray, known: np.ndarray, doubt: np.ndarray) -> float:
+def _in_doubt(share: np.ndarray, known: np.ndarray, doubt: np.ndarray | None) -> float:
     """What a mean may be off by, squared and summed: a row that cannot be scored would weigh what others do."""
+    if doubt is None:
+        return 0.0
     usual = float(share.sum()) / max(1, int(known.sum()))
     return float(np.where(known, share, usual) @ doubt)
 
@@ -255,16 +256,16 @@ def error_interval(tally: Tally) -> list[float]:
     """
     loss, effective, most = tally.loss, tally.effective, tally.unit.most
     share, variance = float(loss[0]) / most, float(np.nanvar(loss[1:] / most))
-    if tally.doubt > 0:
+    if tally.doubt > 0 and not most < np.inf:
         drawn, mean = interval(loss[1:]), float(loss[0])
         far = 1.96 * math.sqrt(tally.doubt) / float(tally.rows[0])
         return [float(each) for each in tally.shown(np.array([min(drawn[0], mean - far), max(drawn[1], mean + far)]))]
     if not most < np.inf or not 0.0 <= share <= 1.0 or effective <= 1.0:
         return interval(tally.shown(loss)[1:])
     n = min(share * (1.0 - share) / variance, float(tally.rows[0])) if variance > 0 else effective
-    if tally.chance > 0:
+    if tally.doubt > 0:
         hoped = min(float(ratio(tally.expected[:1], tally.rows[:1])[0]) / most, 1.0)
-        n = min(n, hoped * (1.0 - hoped) * float(tally.scored[0]) ** 2 / tally.chance)
+        n = min(n, hoped * (1.0 - hoped) * float(tally.scored[0]) ** 2 / tally.doubt)
     # Few groups know their own variance badly: as Student's t is wider than the normal.
     n *= (1.96 / float(stdtrit(effective - 1.0, 0.975))) ** 2
     wrong = share * n
