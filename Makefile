@@ -16,7 +16,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # ONNX Runtime's own counts go into one file that all processes share, and wait for.
 export ORT_DISABLE_TELEMETRY ?= 1
 
-.PHONY: demo test random torture coverage forget check docs bench bench-logs clean
+.PHONY: demo test random torture mutants coverage forget check docs bench bench-logs clean
 
 demo: $(VENV)/ready
 	$(BIN)/askwho demo
@@ -46,6 +46,10 @@ torture: $(VENV)/ready
 	[ -d /usr/lib/postgresql ] || (apt-get update && apt-get install --yes --no-install-recommends postgresql)
 	ASKWHO_TORTURE=1 ASKWHO_QUERIES=$(QUERIES) ASKWHO_KILLS=$(KILLS) $(BIN)/pytest -n $(JOBS) --hypothesis-profile=torture src tests studies/tests
 	$(BIN)/python benchmarks/compare.py $(OLD) $(NEW)
+
+# Faults planted one at a time, and how many of them the tests notice: about an hour on two cores.
+mutants: $(VENV)/ready
+	$(BIN)/python benchmarks/mutants.py --out benchmarks/results/mutants.json
 
 # The same tests, and which lines they reach, the least covered modules first; subprocesses are not counted.
 coverage: COVER := --cov --cov-append --cov-report=
