@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from askwho.engine import require_torch
 from askwho.fitting import SurrogateCardinality
-from askwho_studies._kept import kept
+from askwho_studies._kept import fingerprint, kept
 from askwho_studies.paper._frontiers import REPETITIONS, Progress
 from askwho_studies.paper._image_claims import image_claims
 from askwho_studies.paper._image_experiments import EXPERIMENTS, Experiment
@@ -156,7 +156,8 @@ def frozen_features(images: Images, cache: Path, device: str | None) -> tuple[np
         features, name = (np.zeros((0, 0)), "") if found is None else found
         return {"features": features.astype(np.float16), "encoder": np.array(name)}
 
-    stored = kept(cache / "features.npz", f"{images.described}, {FEATURES} directions", make)
+    code = fingerprint(*(f"askwho_studies.paper.{name}" for name in ("_images", "_image_training")))
+    stored = kept(cache / "features.npz", f"{images.described}, {FEATURES} directions, code: {code}", make)
     if not stored["features"].size:
         return None, None
     return stored["features"].astype(np.float32), str(stored["encoder"])
