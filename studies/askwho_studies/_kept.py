@@ -2,6 +2,8 @@
 
 import ast
 import hashlib
+import io
+import tokenize
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.util import find_spec
@@ -40,14 +42,20 @@ def fingerprint(*modules: str) -> str:
         folders = found.submodule_search_locations
         paths = sorted(Path(folders[0]).rglob("*.py")) if folders else [Path(found.origin)]
         for path in paths:
-            code = _Silent().visit(ast.parse(path.read_text(encoding="utf-8")))
-            digest.update(f"{name} {path.name}\n{ast.unparse(code)}\n".encode())
+            digest.update(f"{name} {path.name}\n{_code(path.read_text(encoding='utf-8'))}\n".encode())
     # As many digits as tell any two versions of a few files apart.
     return digest.hexdigest()[:16]
 
 
-class _Silent(ast.NodeTransformer):
-    """Leaves out strings that stand alone, as docstrings do."""
-
-    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
-        return None if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str) else node
+def _code(text: str) -> str:
+    """A file's code, the same whichever Python reads it, which what `ast` would write is not."""
+    lines = text.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(text)):
+        # Strings that stand alone, as docstrings do.
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
+    return "\n".join(line.rstrip() for line in lines if line.strip())
