@@ -41,7 +41,7 @@ from askwho_studies.paper._california_study import Plan, scored
 from askwho_studies.paper._frontiers import FIXED, ONCE
 from askwho_studies.paper._image_experiments import EXPERIMENTS, Base
 from askwho_studies.paper._image_scores import PAPER_SVHN, split
-from askwho_studies.paper._image_training import fit_classifier, outputs, small_cnn
+from askwho_studies.paper._image_training import fit_classifier, lenet, outputs, perceptron, small_cnn
 from askwho_studies.paper._images import read_images
 from askwho_studies.paper._summary import measure, shown, spread
 
@@ -128,44 +128,6 @@ def bases(jobs: Sequence[tuple[int, bool, int]], found: Sequence[tuple[float, fl
 # The votes of SVHN.
 
 
-def flat(width: int) -> Callable[[int], nn.Module]:
-    """Return a maker of perceptrons of the pixels with one hidden layer."""
-
-    def make(seed: int) -> nn.Module:
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)
-            return nn.Sequential(nn.Flatten(), nn.Linear(3072, width), nn.ReLU(), nn.Linear(width, 10))
-
-    return make
-
-
-def lenet(width: int) -> Callable[[int], nn.Module]:
-    """Return a maker of networks like LeNet-5: two unpadded 5×5 convolutions, two poolings, two linear layers.
-
-    References:
-        LeCun, Bottou, Bengio, Haffner. Gradient-based learning applied to document recognition. Proceedings of the IEEE
-        1998.
-    """
-
-    def make(seed: int) -> nn.Module:
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)
-            return nn.Sequential(
-                nn.Conv2d(3, width, 5),
-                nn.ReLU(),
-                nn.MaxPool2d(2),
-                nn.Conv2d(width, 2 * width, 5),
-                nn.ReLU(),
-                nn.MaxPool2d(2),
-                nn.Flatten(),
-                nn.Linear(50 * width, 16 * width),
-                nn.ReLU(),
-                nn.Linear(16 * width, 10),
-            )
-
-    return make
-
-
 def residual(width: int) -> Callable[[int], nn.Module]:
     """Return a maker of narrow residual networks of depth 4."""
     return lambda seed: resnet(4, 10, width=width, seed=seed)
@@ -175,7 +137,7 @@ ARCHITECTURES: Mapping[str, tuple[Callable[[int], Callable[[int], nn.Module]], t
     "the study's": (small_cnn, (4, 5, 6)),
     "LeNet": (lenet, (1, 2)),
     "residual": (residual, (2, 3, 4)),
-    "perceptron": (flat, (16, 32, 64)),
+    "perceptron": (perceptron, (16, 32, 64)),
 }
 """Makers, and widths of which some give networks about as accurate as the paper's."""
 

@@ -87,7 +87,9 @@ def said_by(
         known = drawn_classes(*sizes, random_state=seed) if drawn else known_classes(*sizes)
         said = specialists(images.labels, known, images.n_classes, random_state=seed)
     else:
-        return (_digit_specialists if experiment.one_stage else _small_networks)(images, rows, seed, quick, device)
+        if experiment.one_stage:
+            return _digit_specialists(images, rows, seed, quick, device)
+        return _small_networks(experiment, images, rows, seed, quick, device)
     return (
         said if experiment.one_stage else np.column_stack([_base(experiment, images, rows, seed, quick, device), said])
     )
@@ -324,15 +326,32 @@ def _digit_specialists(images: Images, rows: Split, seed: int, quick: bool, devi
     return np.column_stack(answers)
 
 
-def _small_networks(images: Images, rows: Split, seed: int, quick: bool, device: str | None) -> np.ndarray:  # noqa: FBT001
+def _small_networks(
+    experiment: Experiment,
+    images: Images,
+    rows: Split,
+    seed: int,
+    quick: bool,  # noqa: FBT001
+    device: str | None,
+) -> np.ndarray:
     """Six small networks on a fifth of the images each; of two dozen those nearest to the paper's six accuracies.
 
     Accuracies are compared on the images that k(x) is learned from, never on test images.
     """
-    from askwho_studies.paper._image_training import fit_classifier, outputs, small_cnn  # noqa: PLC0415
+    from askwho_studies.paper._image_training import (  # noqa: PLC0415
+        fit_classifier,
+        lenet,
+        outputs,
+        perceptron,
+        small_cnn,
+    )
 
     rng = np.random.default_rng([seed, 3])
     pool = rows.experts if len(rows.experts) else rows.policy
+    kinds = [small_cnn(_SMALL_CNN_WIDTH)]
+    if experiment.pool == "small networks of several kinds":
+        # Widths whose accuracies are among the paper's: benchmarks/unreached.py.
+        kinds = [*map(small_cnn, (4, 5, 6)), *map(perceptron, (16, 32)), lenet(2)]
     training = Training(epochs=3, batch=64, rate=1e-3, schedule="constant")
     models: list[Any] = []
     right: list[float] = []
@@ -343,7 +362,7 @@ def _small_networks(images: Images, rows: Split, seed: int, quick: bool, device:
             images,
             rows=mine[cut:],
             held=mine[:cut],
-            module=small_cnn(_SMALL_CNN_WIDTH),
+            module=kinds[j % len(kinds)],
             training=training,
             seed=100 * seed + j,
             device=device,
