@@ -248,7 +248,9 @@ def test_a_small_run_of_each(name, tmp_path, monkeypatch):
     found = _image_study.run_images(name, Path(DATA), out=tmp_path, quick=True, device="cpu", progress=said.append)
     stored = json.loads((tmp_path / f"{name}.json").read_text())
     assert stored["quick"] is True
-    assert "no results" in (tmp_path / f"{name}.md").read_text()
+    page = (tmp_path / f"{name}.md").read_text()
+    assert "no results" in page
+    assert page.index("Without an image encoder") < page.index("Settings")
     assert stored["arms"].keys() == found["arms"].keys()
     majority = found["arms"]["shift max"]["metrics"]["majority"]["methods"]
     assert majority["oracle"]["error"]["mean"][0] >= majority["top-k"]["error"]["mean"][0]

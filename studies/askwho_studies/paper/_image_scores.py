@@ -288,7 +288,7 @@ def _base(
             images,
             rows=learn,
             held=rows.learn,
-            depth=base.depth,
+            depth=4 if quick else base.depth,
             width=16 if quick else 64,
             moved=base.moved,
             training=training,

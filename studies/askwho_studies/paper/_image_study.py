@@ -19,9 +19,9 @@ from askwho_studies._kept import fingerprint, kept
 from askwho_studies.paper._frontiers import REPETITIONS, Progress
 from askwho_studies.paper._image_claims import image_claims
 from askwho_studies.paper._image_experiments import EXPERIMENTS, Experiment
-from askwho_studies.paper._image_scores import scored, trained_on
+from askwho_studies.paper._image_scores import TRAINED_BY, scored, trained_on
 from askwho_studies.paper._images import Images, read_images
-from askwho_studies.paper._panels import study, write
+from askwho_studies.paper._panels import ENCODER, NO_ENCODER, study, write
 from askwho_studies.paper._scored import LAMBDAS, Scored
 from askwho_studies.paper._summary import Measured, measure, summary
 
@@ -167,6 +167,7 @@ def _settings(experiment: Experiment, images: Images, encoder: str | None) -> di
     return {
         "images": [images.n_train, len(images.rows) - images.n_train],
         "images as": images.form,
-        "encoder of k(x)": encoder or "none: the policy's own scores",
+        ENCODER: encoder or NO_ENCODER,
+        "code that trains": fingerprint(*TRAINED_BY),
         **{key: value for key, value in asdict(experiment).items() if key not in ("name", "data")},
     }
