@@ -78,7 +78,7 @@ def main() -> None:
     each = [(*job, seed) for seed in range(arguments.seeds) for job in jobs()]
     with ProcessPoolExecutor(arguments.workers, mp_context=get_context("spawn")) as workers:
         found = list(workers.map(partial(work, arguments.data), each))
-    part = together(each, found)
+    part = together(arguments.data, each, found)
     if arguments.figure is not None and arguments.part == "votes":
         draw(part["sixes"], arguments.figure)
     part = {
@@ -113,7 +113,7 @@ def base(data: Path, job: tuple[int, bool, int]) -> tuple[float, float]:
     return 100 * float(right.mean()), time.perf_counter() - start
 
 
-def bases(jobs: Sequence[tuple[int, bool, int]], found: Sequence[tuple[float, float]]) -> dict[str, Any]:
+def bases(_data: Path, jobs: Sequence[tuple[int, bool, int]], found: Sequence[tuple[float, float]]) -> dict[str, Any]:
     """Return the table of readings."""
     readings: dict[tuple[int, bool], list[float]] = {}
     for (depth, moved, _), (accuracy, _) in zip(jobs, found, strict=True):
@@ -185,9 +185,10 @@ def networks(data: Path, job: tuple[str, int, Sequence[int], int]) -> list[Netwo
     return found
 
 
-def votes(jobs: Sequence[tuple[str, int, Sequence[int], int]], found: Sequence[Sequence[Network]]) -> dict[str, Any]:
+def votes(
+    data: Path, jobs: Sequence[tuple[str, int, Sequence[int], int]], found: Sequence[Sequence[Network]]
+) -> dict[str, Any]:
     """Return what sixes get: of one architecture, and of several, over how far their errors go together."""
-    data = Path(os.environ["ASKWHO_DATA"])
     truth = read_images(data, "svhn").labels[-len(found[0][0].said) :]
     rng = np.random.default_rng(0)
     sixes: dict[str, list[tuple[float, float]]] = {}
@@ -365,7 +366,9 @@ def region(data: Path, job: tuple[str, float, int]) -> dict[str, Any]:
         return found
 
 
-def regions_together(jobs: Sequence[tuple[str, float, int]], found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def regions_together(
+    _data: Path, jobs: Sequence[tuple[str, float, int]], found: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
     """Return means over seeds, kind by kind and share by share."""
     rows: dict[tuple[str, float], list[dict[str, Any]]] = {}
     for (kind, share, _), got in zip(jobs, found, strict=True):
