@@ -20,6 +20,9 @@ TABLES = {
     "svhn-one-stage": ("shift max", VOTES),
     "svhn": ("shift max", VOTES),
     "cifar100": ("shift max", VOTES),
+    "cifar10-drawn-classes": ("shift max", VOTES),
+    "svhn-several-kinds": ("shift max", VOTES),
+    "cifar100-deeper-base": ("shift max", VOTES),
     "cifar10-people": ("one stage", VOTES),
     "cifar10-people-two-stage": ("two stages", VOTES),
 }
@@ -51,6 +54,68 @@ def test_the_page_has_the_figures_of_algorithm_2(name):
     arm, metrics = TABLES[name]
     missing = [row for row in rows(arms[arm], metrics) if row not in page]
     assert not missing, "\n".join(["The page lacks:", *missing])
+
+
+def claimed(found):
+    """The paper's figures beside ours, a column an arm: accuracy, fee and spread."""
+    names = [f"`{arm.removeprefix('shift ')}`" for arm in found["arms"]]
+    yield f"| the paper | method | {' | '.join(names)} |"
+    ours = {}
+    for claim in found["claims"]:
+        text = claim["claim"].partition(": ")[2]
+        if " with " in text:
+            method, _, got = claim["ours"].rpartition(": ")
+            ours.setdefault((text, WORDS[method]), []).append(f"{got} ± {claim['spread']}")
+    for (text, method), cell in ours.items():
+        yield f"| {text} | {method} | {' | '.join(cell)} |"
+
+
+def unreached(found):
+    """The readings of "ResNet-4", sixes of SVHN's networks, and the regions of California."""
+    readings = {(each["depth"], each["moved"]): each["accuracy"] for each in found["base"]["readings"]}
+    depths = sorted({depth for depth, _ in readings})
+    yield f"| depth | {' | '.join(map(str, depths))} |"
+    for moved, name in ((False, "images as they are"), (True, "mirrored and moved")):
+        yield f"| {name} | {cells([readings[depth, moved] for depth in depths], '.1f')} |"
+    for kind, each in found["votes"]["committees"].items():
+        if each["sixes"]:
+            majority = cells([each["majority"]["mean"], each["majority"]["best"]], ".1f")
+            yield f"| {kind} | {each['correlation']['mean']:.2f} | {majority} | {100 * each['reach_the_paper']:.0f}% |"
+    for each in found["regions"]["regions"]:
+        if each["share"] in (0.3, 1.0):
+            single = f"{each['entities'][0]:.1f} to {each['entities'][-1]:.1f}"
+            rest = cells([each[key] for key in ("best of six", "mean, fixed k", "mean, k(x)")], ".2f")
+            yield f"| {each['kind']} | {100 * each['share']:.0f}% | {single} | {rest} |"
+
+
+@pytest.mark.skipif(not PAPER.is_dir(), reason="a checkout without its results")
+def test_the_page_has_what_other_readings_give():
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8").splitlines()
+    lines = list(unreached(json.loads((PAPER.parent / "unreached.json").read_text(encoding="utf-8"))))
+    for name in ("cifar10-drawn-classes", "svhn-all-images", "svhn-several-kinds"):
+        lines += claimed(json.loads((PAPER / f"{name}.json").read_text(encoding="utf-8")))
+    missing = [line for line in lines if line not in page]
+    assert not missing, "\n".join(["The page lacks:", *missing])
+
+
+@pytest.mark.skipif(not PAPER.is_dir(), reason="a checkout without its results")
+@pytest.mark.parametrize(
+    ("name", "claim", "method"),
+    [
+        ("cifar10", "shift max: majority 95.53 at 0.192 with k(x)", "learned once"),
+        ("cifar10-drawn-classes", "shift max: majority 95.53 at 0.192 with k(x)", "learned once"),
+        ("cifar10-drawn-classes", "shift sum: majority 95.53 at 0.192 with k(x)", "learned once"),
+        ("svhn", "shift max: majority 71.56 at its best with k(x)", "at its best"),
+        ("svhn", "ResNet-10, shift max: weighted vote 71.59 at its best with k(x)", "at its best"),
+        ("svhn-several-kinds", "shift max: majority 71.56 at its best with k(x)", "at its best"),
+    ],
+)
+def test_the_readme_says_what_the_results_say(name, claim, method):
+    paragraph = (ROOT / "README.md").read_text(encoding="utf-8").partition("**The paper, reproduced**")[2]
+    claims = json.loads((PAPER / f"{name}.json").read_text(encoding="utf-8"))["claims"]
+    ours = [each["ours"].rpartition(": ") for each in claims if each["claim"] == claim]
+    (got,) = [text.split(" at ")[0] for words, _, text in ours if WORDS[words] == method]
+    assert f"{float(got):.1f}%" in paragraph
 
 
 @pytest.mark.skipif(not PAPER.is_dir(), reason="a checkout without its results")

@@ -9,7 +9,7 @@ import pytest
 import askwho
 from askwho.cli import status_of
 
-HINT = "askwho: `askwho reproduce` needs askwho_studies: pip install ./studies in a checkout of askwho's repository"
+HINT = "askwho: `askwho reproduce` needs askwho_studies: pip install . ./studies in a checkout of askwho's repository"
 
 
 @pytest.fixture

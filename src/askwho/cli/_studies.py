@@ -14,7 +14,7 @@ def studies(command: str = "reproduce") -> Any:  # noqa: ANN401 - a module that 
     """Return the package of the studies, or say what `command` needs installed."""
     if find_spec(_PACKAGE) is None:
         raise MissingDependencyError(
-            f"`askwho {command}` needs {_PACKAGE}: pip install ./studies in a checkout of askwho's repository",
+            f"`askwho {command}` needs {_PACKAGE}: pip install . ./studies in a checkout of askwho's repository",
             name=_PACKAGE,
         )
     return import_module(_PACKAGE)

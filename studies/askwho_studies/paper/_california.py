@@ -1,5 +1,6 @@
 """California housing with six localised experts: the paper's tabular experiment, as data."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from askwho.learners import fit_regressors
 from askwho_studies.data import HOUSING_FILE, SETS, held, read_housing, require
 from askwho_studies.paper._scored import LAMBDAS
 
-__all__ = ["FEES", "LAMBDAS", "PAPER_TRAINING", "REGION", "California", "california", "housing"]
+__all__ = ["FEES", "LAMBDAS", "PAPER_TRAINING", "REGION", "California", "Regions", "california", "housing", "windows"]
 
 FEES = (0.0, 0.05, 0.045, 0.040, 0.035, 0.03)
 """The base is free; the paper's schedule for the five experts, the first the most expensive."""
@@ -56,12 +57,42 @@ class California:
         return replace(self, answers=Answers(np.clip(self.answers.values, 0.0, 1.0), self.answers.states))
 
 
-def california(data: Path, seed: int, *, device: str | None = None) -> California:
+Regions = Callable[[np.ndarray, np.ndarray, np.random.Generator], Int[np.ndarray, "a r"]]
+"""From coordinates (n, 2), training rows and a generator to each entity's training rows, shuffled."""
+
+
+def windows(
+    place: np.ndarray, train: np.ndarray, rng: np.random.Generator, *, share: float = REGION
+) -> Int[np.ndarray, "a r"]:
+    """Return each entity's training rows, shuffled, shape (6, r): windows along the blocks' first principal axis.
+
+    Args:
+        place: shape (n, 2), latitude and longitude.
+        train: the training rows.
+        rng: shuffles.
+        share: of the training rows that a window holds.
+    """
+    centred = place - place[train].mean(axis=0)
+    axis = np.linalg.svd(centred[train], full_matrices=False)[2][0]
+    # From north-west to south-east, whatever sign the decomposition chose.
+    along = train[np.argsort(centred[train] @ (axis if axis[0] < 0 else -axis), kind="stable")]
+    size = int(share * len(along))
+    starts = np.linspace(0, len(along) - size, len(FEES)).astype(int)
+    return np.stack([rng.permutation(along[start : start + size]) for start in starts])
+
+
+def california(data: Path, seed: int, *, regions: Regions = windows, device: str | None = None) -> California:
     """Return the experiment's data for a seed: an 80/20 split, and six perceptrons, each of a region of its own.
 
     The paper names neither the regions nor the target's scale. Here blocks are put in order along the first principal
     axis of their coordinates, and the six regions are windows of equal size along it, partly overlapping; the target
     runs from 0 to 1, which fits the published RMSE × 100 of 15 to 40. Entities train on training rows only.
+
+    Args:
+        data: the folder of data.
+        seed: of split, regions and entities.
+        regions: what gives each entity its training rows; the windows unless said.
+        device: by itself unless said.
     """
     raw, value = housing(data)
     rng = np.random.default_rng(seed)
@@ -69,15 +100,15 @@ def california(data: Path, seed: int, *, device: str | None = None) -> Californi
     train, test = np.sort(shuffled[: int(0.8 * len(raw))]), np.sort(shuffled[int(0.8 * len(raw)) :])
     X = (raw - raw[train].mean(axis=0)) / raw[train].std(axis=0)
     truth = (value - value.min()) / (value.max() - value.min())
-    regions = _regions(raw[:, 6:8], train, rng)
-    cut = int(0.9 * regions.shape[1])
+    taught = regions(raw[:, 6:8], train, rng)
+    cut = int(0.9 * taught.shape[1])
     entities = fit_regressors(
         X,
         truth,
         hidden=(64, 64),
         training=Training(epochs=30, batch=256, rate=1e-3, schedule="constant"),
-        rows=regions[:, :cut],
-        held=regions[:, cut:],
+        rows=taught[:, :cut],
+        held=taught[:, cut:],
         seeds=[seed * 100 + j for j in range(len(FEES))],
         device=device,
     )
@@ -95,14 +126,3 @@ def housing(data: Path) -> tuple[Float[np.ndarray, "n 8"], Float[np.ndarray, " n
         return read_housing(data / wanted.folder / HOUSING_FILE)
     with np.load(data / wanted.others[0], allow_pickle=False) as stored:
         return stored["X"].astype(np.float64), stored["y"].astype(np.float64)
-
-
-def _regions(place: np.ndarray, train: np.ndarray, rng: np.random.Generator) -> Int[np.ndarray, "a r"]:
-    """Training rows of each entity's region, shuffled, shape (6, r)."""
-    centred = place - place[train].mean(axis=0)
-    axis = np.linalg.svd(centred[train], full_matrices=False)[2][0]
-    # From north-west to south-east, whatever sign the decomposition chose.
-    along = train[np.argsort(centred[train] @ (axis if axis[0] < 0 else -axis), kind="stable")]
-    size = int(REGION * len(along))
-    starts = np.linspace(0, len(along) - size, len(FEES)).astype(int)
-    return np.stack([rng.permutation(along[start : start + size]) for start in starts])

@@ -11,10 +11,10 @@ from jaxtyping import Float, Int
 from askwho.core import Answers, Panel, augmented_costs, each_fold, folds
 from askwho.engine import Training
 from askwho.learners import log_shares
-from askwho_studies._kept import kept
+from askwho_studies._kept import fingerprint, kept
 from askwho_studies.paper._image_experiments import CHOOSE_ROWS, LEARN_ROWS, Arm, Experiment
 from askwho_studies.paper._images import Images
-from askwho_studies.paper._pools import SVHN_CLASSES, annotators, known_classes, specialists
+from askwho_studies.paper._pools import SVHN_CLASSES, annotators, drawn_classes, known_classes, specialists
 from askwho_studies.paper._scored import Part, Scored
 
 Progress = Callable[[str], None]
@@ -27,6 +27,13 @@ _SMALL_CNN_WIDTH = 5
 _SMALL_CNNS = 24
 PAPER_SVHN = (63.51, 55.53, 61.56, 62.60, 66.66, 64.26)
 """The paper's accuracies of the six small networks."""
+TRAINED_BY = (
+    "askwho.core",
+    "askwho.engine",
+    "askwho.losses",
+    *(f"askwho_studies.paper.{name}" for name in ("_image_scores", "_image_training", "_images", "_pools")),
+)
+"""The modules that decide what a trained network says; settings are marked beside them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +41,7 @@ class Split:
     """Which images are for what.
 
     Args:
-        experts: to train experts, where they are trained.
+        experts: to train experts, where they are trained on images that the policy does not learn from.
         policy: to learn the policy from.
         learn: to choose its best weights, and to learn k(x) from.
         choose: to choose k and λ by.
@@ -54,8 +61,8 @@ def split(experiment: Experiment, images: Images, seed: int) -> Split:
     test = images.test
     if experiment.pool == "people":
         test, shuffled = shuffled[: len(shuffled) // 5], shuffled[len(shuffled) // 5 :]
-    trained = experiment.pool in ("digit specialists", "small networks")
-    cut = int(_EXPERT_SHARE * len(shuffled)) if trained else 0
+    apart = experiment.pool in ("digit specialists", "small networks")
+    cut = int(_EXPERT_SHARE * len(shuffled)) if apart else 0
     experts, rest = shuffled[:cut], shuffled[cut:]
     learn, choose = min(LEARN_ROWS, len(rest) // 6), min(CHOOSE_ROWS, len(rest) // 12)
     return Split(experts, rest[learn + choose :], rest[:learn], rest[learn : learn + choose], test)
@@ -74,13 +81,18 @@ def said_by(
     if experiment.pool == "people":
         people = annotators(data, images.labels[images.train])[: images.n_train]
         said = np.concatenate([people, np.zeros((len(images.rows) - len(people), 3), dtype=np.int64)])
-    elif experiment.pool in ("specialists", "base and specialists"):
-        share = 5 if images.n_classes == 10 else 55
-        known = known_classes(len(experiment.fees), share, images.n_classes)
+    elif experiment.pool in ("specialists", "drawn specialists", "base and specialists"):
+        sizes = len(experiment.fees), 5 if images.n_classes == 10 else 55, images.n_classes
+        drawn = experiment.pool == "drawn specialists"
+        known = drawn_classes(*sizes, random_state=seed) if drawn else known_classes(*sizes)
         said = specialists(images.labels, known, images.n_classes, random_state=seed)
     else:
-        return (_digit_specialists if experiment.one_stage else _small_networks)(images, rows, seed, quick, device)
-    return said if experiment.one_stage else np.column_stack([_base(images, rows, seed, quick, device), said])
+        if experiment.one_stage:
+            return _digit_specialists(images, rows, seed, quick, device)
+        return _small_networks(experiment, images, rows, seed, quick, device)
+    return (
+        said if experiment.one_stage else np.column_stack([_base(experiment, images, rows, seed, quick, device), said])
+    )
 
 
 def answers_of(
@@ -176,7 +188,8 @@ def scored(
 
 def _asked(experiment: Experiment, images: Images, *, quick: bool) -> str:
     """What answers depend on beside the seed."""
-    return f"{experiment.kept_as}, {experiment.pool}, {images.described}, quick: {quick}"
+    who = f"{experiment.kept_as}, {experiment.pool}, {experiment.base}"
+    return f"{who}, {images.described}, quick: {quick}, code: {fingerprint(*TRAINED_BY)}"
 
 
 def trained_on(cache: Path) -> list[str]:
@@ -216,7 +229,8 @@ def _best_rate(
         ]
         return {"rates": np.array(arm.rates), "held": np.array(held)}
 
-    found = kept(cache / f"rates-{arm.shift}.npz", f"{experiment.kept_as}{images.exactly}; {arm}; {training}", tried)
+    mark = f"{_asked(experiment, images, quick=False)}; {arm}; {training}"
+    found = kept(cache / f"rates-{arm.shift}.npz", mark, tried)
     return float(found["rates"][found["held"].argmin()])
 
 
@@ -254,11 +268,19 @@ def _scores(
     return {**found, "held": np.array(loss), "trained_on": np.array(device_name(device))}
 
 
-def _base(images: Images, rows: Split, seed: int, quick: bool, device: str | None) -> np.ndarray:  # noqa: FBT001
+def _base(
+    experiment: Experiment,
+    images: Images,
+    rows: Split,
+    seed: int,
+    quick: bool,  # noqa: FBT001
+    device: str | None,
+) -> np.ndarray:
     """A residual network's answers: of images a policy learns from, by networks that have not seen them."""
     from askwho_studies.paper._image_training import fit_classifier, outputs  # noqa: PLC0415
 
-    training = Training(epochs=2 if quick else 50, batch=256, rate=1e-3, compiled=not quick)
+    base = experiment.base
+    training = replace(base.training, epochs=2, compiled=False) if quick else base.training
     said = np.zeros(len(images.rows), dtype=np.int64)
 
     def fit(learn: np.ndarray, where: np.ndarray, each: int) -> None:
@@ -266,7 +288,9 @@ def _base(images: Images, rows: Split, seed: int, quick: bool, device: str | Non
             images,
             rows=learn,
             held=rows.learn,
+            depth=4 if quick else base.depth,
             width=16 if quick else 64,
+            moved=base.moved,
             training=training,
             seed=10 * seed + each,
             device=device,
@@ -302,25 +326,43 @@ def _digit_specialists(images: Images, rows: Split, seed: int, quick: bool, devi
     return np.column_stack(answers)
 
 
-def _small_networks(images: Images, rows: Split, seed: int, quick: bool, device: str | None) -> np.ndarray:  # noqa: FBT001
+def _small_networks(
+    experiment: Experiment,
+    images: Images,
+    rows: Split,
+    seed: int,
+    quick: bool,  # noqa: FBT001
+    device: str | None,
+) -> np.ndarray:
     """Six small networks on a fifth of the images each; of two dozen those nearest to the paper's six accuracies.
 
     Accuracies are compared on the images that k(x) is learned from, never on test images.
     """
-    from askwho_studies.paper._image_training import fit_classifier, outputs, small_cnn  # noqa: PLC0415
+    from askwho_studies.paper._image_training import (  # noqa: PLC0415
+        fit_classifier,
+        lenet,
+        outputs,
+        perceptron,
+        small_cnn,
+    )
 
     rng = np.random.default_rng([seed, 3])
+    pool = rows.experts if len(rows.experts) else rows.policy
+    kinds = [small_cnn(_SMALL_CNN_WIDTH)]
+    if experiment.pool == "small networks of several kinds":
+        # Widths whose accuracies are among the paper's: benchmarks/unreached.py.
+        kinds = [*map(small_cnn, (4, 5, 6)), *map(perceptron, (16, 32)), lenet(2)]
     training = Training(epochs=3, batch=64, rate=1e-3, schedule="constant")
     models: list[Any] = []
     right: list[float] = []
     for j in range(6 if quick else _SMALL_CNNS):
-        mine = rng.choice(rows.experts, min(len(rows.experts), images.n_train // 5), replace=False)
+        mine = rng.choice(pool, min(len(pool), images.n_train // 5), replace=False)
         cut = len(mine) // 10
         model = fit_classifier(
             images,
             rows=mine[cut:],
             held=mine[:cut],
-            module=small_cnn(_SMALL_CNN_WIDTH),
+            module=kinds[j % len(kinds)],
             training=training,
             seed=100 * seed + j,
             device=device,

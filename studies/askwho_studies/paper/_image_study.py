@@ -15,13 +15,13 @@ from threadpoolctl import threadpool_limits
 
 from askwho.engine import require_torch
 from askwho.fitting import SurrogateCardinality
-from askwho_studies._kept import kept
+from askwho_studies._kept import fingerprint, kept
 from askwho_studies.paper._frontiers import REPETITIONS, Progress
 from askwho_studies.paper._image_claims import image_claims
 from askwho_studies.paper._image_experiments import EXPERIMENTS, Experiment
-from askwho_studies.paper._image_scores import scored, trained_on
+from askwho_studies.paper._image_scores import TRAINED_BY, scored, trained_on
 from askwho_studies.paper._images import Images, read_images
-from askwho_studies.paper._panels import study, write
+from askwho_studies.paper._panels import ENCODER, NO_ENCODER, study, write
 from askwho_studies.paper._scored import LAMBDAS, Scored
 from askwho_studies.paper._summary import Measured, measure, summary
 
@@ -156,7 +156,8 @@ def frozen_features(images: Images, cache: Path, device: str | None) -> tuple[np
         features, name = (np.zeros((0, 0)), "") if found is None else found
         return {"features": features.astype(np.float16), "encoder": np.array(name)}
 
-    stored = kept(cache / "features.npz", f"{images.described}, {FEATURES} directions", make)
+    code = fingerprint(*(f"askwho_studies.paper.{name}" for name in ("_images", "_image_training")))
+    stored = kept(cache / "features.npz", f"{images.described}, {FEATURES} directions, code: {code}", make)
     if not stored["features"].size:
         return None, None
     return stored["features"].astype(np.float32), str(stored["encoder"])
@@ -166,6 +167,7 @@ def _settings(experiment: Experiment, images: Images, encoder: str | None) -> di
     return {
         "images": [images.n_train, len(images.rows) - images.n_train],
         "images as": images.form,
-        "encoder of k(x)": encoder or "none: the policy's own scores",
+        ENCODER: encoder or NO_ENCODER,
+        "code that trains": fingerprint(*TRAINED_BY),
         **{key: value for key, value in asdict(experiment).items() if key not in ("name", "data")},
     }

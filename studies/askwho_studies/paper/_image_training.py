@@ -113,6 +113,44 @@ def small_cnn(width: int) -> Callable[[int], nn.Module]:
     return make
 
 
+def perceptron(width: int) -> Callable[[int], nn.Module]:
+    """Return a maker of perceptrons of the pixels with one hidden layer."""
+
+    def make(seed: int) -> nn.Module:
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)
+            return nn.Sequential(nn.Flatten(), nn.Linear(3072, width), nn.ReLU(), nn.Linear(width, 10))
+
+    return make
+
+
+def lenet(width: int) -> Callable[[int], nn.Module]:
+    """Return a maker of networks like LeNet-5: two unpadded 5×5 convolutions, two poolings, two linear layers.
+
+    References:
+        LeCun, Bottou, Bengio, Haffner. Gradient-based learning applied to document recognition. Proceedings of the IEEE
+        1998.
+    """
+
+    def make(seed: int) -> nn.Module:
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)
+            return nn.Sequential(
+                nn.Conv2d(3, width, 5),
+                nn.ReLU(),
+                nn.MaxPool2d(2),
+                nn.Conv2d(width, 2 * width, 5),
+                nn.ReLU(),
+                nn.MaxPool2d(2),
+                nn.Flatten(),
+                nn.Linear(50 * width, 16 * width),
+                nn.ReLU(),
+                nn.Linear(16 * width, 10),
+            )
+
+    return make
+
+
 def encoded(images: Images, *, size: int, device: str | None = None) -> tuple[Float[np.ndarray, "n e"], str] | None:
     """Return the images through a frozen encoder, its main directions, shape (n, size), and its name; None without one.
 

@@ -35,6 +35,8 @@ _STYLES: Mapping[str, Mapping[str, Any]] = {
     EVERYBODY: {"color": "#9467bd", "marker": "*", "markersize": 11, "linestyle": "none"},
     CASCADE: {"color": "#8c564b", "marker": "v", "linestyle": "-", "alpha": 0.6},
 }
+ENCODER, NO_ENCODER = "encoder of k(x)", "none: the policy's own scores"
+"""The setting that says what an image experiment's k(x) reads, and what it says without an encoder."""
 # As the paper prints its figures.
 _UNITS = {"regression": "RMSE × 100", "classification": "accuracy (%)"}
 
@@ -81,7 +83,12 @@ def write(found: Mapping[str, Any], out: Path) -> list[str]:
 def markdown(found: Mapping[str, Any]) -> str:
     """Return an experiment as a page of tables."""
     quick = "**A quick run: fewer seeds and epochs than the experiment. Its figures are no results.**"
+    bare = (
+        "**Without an image encoder: k(x) is learned from the policy's own scores. The recorded results have one: "
+        "`pip install . './studies[encoder]'` in a checkout.**"
+    )
     lines = [f"# {found['experiment']}", "", *([quick, ""] if found["quick"] else [])]
+    lines += [bare, ""] if found["settings"].get(ENCODER) == NO_ENCODER else []
     how = (
         f"{_UNITS[found['task']]}: mean ± standard deviation over seeds {found['seeds']}; {found['seconds']} s. "
         "Settings under a budget are chosen on rows that are not test rows; mixing two at random is allowed. Best-of-k "

@@ -31,6 +31,12 @@ def known_classes(n_experts: int, n_known: int, n_classes: int) -> list[np.ndarr
     return [(start + np.arange(n_known)) % n_classes for start in starts]
 
 
+def drawn_classes(n_experts: int, n_known: int, n_classes: int, *, random_state: int) -> list[np.ndarray]:
+    """Return the classes that each specialist knows, drawn at random: a class may be known to few, or to nobody."""
+    rng = np.random.default_rng([random_state, 5])
+    return [rng.choice(n_classes, n_known, replace=False) for _ in range(n_experts)]
+
+
 def specialists(
     truth: Int[np.ndarray, " n"], known: Sequence[np.ndarray], n_classes: int, *, random_state: int
 ) -> Int[np.ndarray, "n j"]:

@@ -117,11 +117,13 @@ def described(seeds: Sequence[Points], task: Task) -> dict[str, Any]:
     """Return settings, and over seeds the mean and the standard deviation of errors, of fees and of sizes."""
     parts = {"error": [shown(points.errors, task) for points in seeds]}
     parts |= {"fee": [points.fees for points in seeds], "size": [points.sizes for points in seeds]}
-    # Settings are many and seeds too: what each seed gave is written for budgets alone.
-    tables = {
-        name: {key: values for key, values in _table(part).items() if key != "seeds"} for name, part in parts.items()
+    tables = {name: _table(part) for name, part in parts.items()}
+    # With these two anybody can choose other settings, and draw every seed's frontier again.
+    chosen = {
+        "chosen_error": [rounded(shown(points.chosen_errors, task)) for points in seeds],
+        "chosen_fee": [rounded(points.chosen_fees) for points in seeds],
     }
-    return {"settings": rounded(seeds[0].settings), **tables}
+    return {"settings": rounded(seeds[0].settings), **tables, **chosen}
 
 
 def shown(loss: Any, task: str) -> Any:  # noqa: ANN401 - a number or an array

@@ -13,6 +13,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from askwho.engine import require_torch
+from askwho_studies._kept import fingerprint
 from askwho_studies._provenance import provenance
 from askwho_studies.paper._frontiers import Progress
 from askwho_studies.paper._panels import gpu
@@ -47,6 +48,7 @@ class _Piece:
     out: Path
     quick: bool
     device: str | None
+    code: str
 
     @property
     def path(self) -> Path:
@@ -83,9 +85,11 @@ def run_methods(
     start, say = time.perf_counter(), progress or (lambda _: None)
     count = seeds if seeds is not None else 1 if quick else SEEDS
     names = list(only or EXPERIMENTS)
+    # A piece holds figures, which hang on nearly all of the code.
+    code = fingerprint("askwho", "askwho_studies.paper")
 
     def pieces(numbers: Iterable[int]) -> list[_Piece]:
-        return [_Piece(name, seed, data, out, quick, device) for name in names for seed in numbers]
+        return [_Piece(name, seed, data, out, quick, device, code) for name in names for seed in numbers]
 
     # The first seed of an experiment finds the rates of all of them.
     done: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
@@ -167,7 +171,7 @@ def _each(pieces: Sequence[_Piece], workers: int) -> Iterator[dict[str, Any]]:
 
 def _done(piece: _Piece) -> dict[str, Any]:
     """One piece, from its file where it was made under the same settings."""
-    mark = f"{RATES}, {HIDDEN}, {_QUICK if piece.quick else TRAINING}, {BUDGETS}, {list(METHODS)}"
+    mark = f"{RATES}, {HIDDEN}, {_QUICK if piece.quick else TRAINING}, {BUDGETS}, {list(METHODS)}, code: {piece.code}"
     if piece.path.exists():
         stored = json.loads(piece.path.read_text(encoding="utf-8"))
         if stored["mark"] == mark:
