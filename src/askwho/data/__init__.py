@@ -16,7 +16,7 @@ from askwho.data._problem import Description, Problem
 from askwho.data._same import EXACT, SAME, as_texts, commonest, is_own, keyed, keys_of
 from askwho.data._sampling import Sampling, moment
 from askwho.data._sentences import SentenceEncoder
-from askwho.data._tables import Table, lists, read_batches, read_table, table_of
+from askwho.data._tables import Table, count_rows, lists, read_batches, read_table, table_of
 from askwho.data._text import TextEncoder, fingerprints
 from askwho.data._writing import write_batches, write_table
 
@@ -43,6 +43,7 @@ __all__ = [
     "as_texts",
     "column_of",
     "commonest",
+    "count_rows",
     "describe",
     "files_of",
     "fingerprints",

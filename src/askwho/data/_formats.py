@@ -5,7 +5,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ _FORMATS = {
     ".feather": _ARROW,
     ".arrow": _ARROW,
 }
+Chosen = Callable[[Sequence[str]], Sequence[str]]
+"""From the columns that are there to those that are needed, in their order."""
 # Bytes of CSV that are read at a time. The types of a file in pieces are those of its first, which is therefore large.
 _BLOCK = 1 << 26
 # Bytes that tell how a CSV file is written: its header, and some rows with decimals.
@@ -100,18 +102,59 @@ def read_file(path: Path, name: str, texts: Collection[str]) -> pa.Table:
     return pa.concat_tables(_arrow(path))
 
 
-def pieces(path: Path, rows: int, name: str, texts: Collection[str]) -> Iterator[pa.Table]:
-    """Yield the table in a file of any other format, in pieces of any size, all of one schema."""
+def pieces(
+    path: Path, rows: int, name: str, texts: Collection[str], *, only: Chosen | None = None, start: int = 0
+) -> Iterator[pa.Table]:
+    """Yield the table in a file of any other format, in pieces of any size, all of one schema.
+
+    Args:
+        path: of the file.
+        rows: about how many a piece has.
+        name: what a message calls the table.
+        texts: columns of a CSV file that are texts even where they look like numbers.
+        only: which columns are needed; of others Parquet reads nothing.
+        start: so many rows of a Parquet file are left out, and hardly read.
+    """
     kind = _format(path, name)
     if kind == _PARQUET:
-        with pa_parquet.ParquetFile(path) as file:
-            yield from (pa.Table.from_batches([batch]) for batch in file.iter_batches(rows))
-    elif kind == _CSV:
+        yield from _parquet(path, rows, only, start)
+        return
+    if kind == _CSV:
         blocks = pa_csv.ReadOptions(block_size=_BLOCK)
         with pa_csv.open_csv(path, read_options=blocks, **_csv_options(path, texts)) as reader:
-            yield from (pa.Table.from_batches([batch]) for batch in reader)
+            yield from (_narrow(pa.Table.from_batches([batch]), only) for batch in reader)
     else:
-        yield from _arrow(path)
+        yield from (_narrow(piece, only) for piece in _arrow(path))
+
+
+def parquet_rows(path: Path, name: str) -> int | None:
+    """Return how many rows a Parquet file says that it has; None of other formats, which must be read to know."""
+    return pa_parquet.read_metadata(path).num_rows if _format(path, name) == _PARQUET else None
+
+
+def _parquet(path: Path, rows: int, only: Chosen | None, start: int) -> Iterator[pa.Table]:
+    with pa_parquet.ParquetFile(path) as file:
+        whole = file.schema_arrow
+        names = None if only is None or len(set(whole.names)) < len(whole.names) else list(only(whole.names))
+        # Where all rows are left out, the types of the columns still count for the files after this one.
+        yield _narrow(whole.empty_table(), None if names is None else only)
+        groups, before = 0, start
+        while groups < file.num_row_groups and (inside := file.metadata.row_group(groups).num_rows) <= before:
+            groups, before = groups + 1, before - inside
+        needed = list(range(groups, file.num_row_groups))
+        for batch in file.iter_batches(rows, row_groups=needed, columns=names) if needed else ():
+            drop = min(before, batch.num_rows)
+            before -= drop
+            piece = pa.Table.from_batches([batch.slice(drop)])
+            # A prefix of a path means what lies below it, too: `x` would bring a column `x.y`.
+            yield piece if names is None else piece.select(names)
+
+
+def _narrow(table: pa.Table, only: Chosen | None) -> pa.Table:
+    """The needed columns of a table; all of them where two have one name, which somebody else refuses."""
+    if only is None or len(set(table.column_names)) < table.num_columns:
+        return table
+    return table.select(list(only(table.column_names)))
 
 
 def _csv_options(path: Path, texts: Collection[str]) -> dict[str, Any]:
