@@ -42,7 +42,8 @@ NEW ?= HEAD
 QUERIES ?= 100000
 KILLS ?= 20
 torture: $(VENV)/ready
-	$(PIP) openai
+	$(PIP) openai 'ray[data]' 'pyspark[sql]'
+	command -v java > /dev/null || (apt-get update && apt-get install --yes --no-install-recommends default-jre-headless)
 	[ -d /usr/lib/postgresql ] || (apt-get update && apt-get install --yes --no-install-recommends postgresql)
 	ASKWHO_TORTURE=1 ASKWHO_QUERIES=$(QUERIES) ASKWHO_KILLS=$(KILLS) $(BIN)/pytest -n $(JOBS) --hypothesis-profile=torture src tests studies/tests
 	$(BIN)/python benchmarks/compare.py $(OLD) $(NEW)

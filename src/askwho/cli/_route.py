@@ -13,7 +13,7 @@ from askwho._threads import in_order, processors
 from askwho._validation import one_of
 from askwho.cli import _options as o
 from askwho.cli._printing import err, print_summary
-from askwho.data import Table, count_rows, read_batches, write_batches
+from askwho.data import Table, count_rows, read_batches, whole, write_batches
 from askwho.engines import Artefact, Made, Next, Parts, Route, Shards, facts_of, plan_of
 from askwho.exceptions import InvalidInputError
 
@@ -92,7 +92,7 @@ def route_queries(
             "shard_rows": shard_rows,
             "seed": seed,
         }
-        parts = Parts(work, str(queries.resolve()), str(out_.resolve()), shard_rows)
+        parts = Parts(work, whole(queries), str(out_.resolve()), shard_rows)
         if engine == "local":
             total = _in_parts(Shards(out_, run), parts, threads)
         else:
@@ -144,7 +144,7 @@ def _elsewhere(engine: str, shards: Shards, parts: Parts, workers: int) -> dict[
     """Have an engine's workers write the parts that are not there yet; return the sums of all."""
     before = _told_before(shards)
     done = int(sum(sums["queries"] for sums in before.values()))
-    count = math.ceil(count_rows(Path(parts.queries)) / parts.rows)
+    count = math.ceil(count_rows(parts.queries) / parts.rows)
     plan = plan_of(count, before, rows=parts.rows, workers=workers)
     if plan.num_rows:
         adapter = importlib.import_module(f"askwho.engines.{engine}")

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from askwho.data._cells import cells, from_arrow, from_list
 from askwho.data._formats import Chosen, files_of, holds_json, json_rows, parquet_rows, pieces, read_file, reading
+from askwho.data._stores import File
 from askwho.exceptions import InvalidInputError
 
 BATCH = 1 << 16
@@ -26,7 +27,8 @@ def table_of(source: Any, name: str = "queries", *, texts: Collection[str] = ())
 
     A dict of columns; a dict of single values, which is one query; a list of dicts, where a key that is missing is an
     empty cell; a data frame of pandas or polars, lazy too; a table, a record batch or a reader of record batches of
-    Arrow, or whatever speaks its protocol; a file, a folder of files, or a pattern such as day-*.parquet. Cells that
+    Arrow, or whatever speaks its protocol; a file, a folder of files, or a pattern such as day-*.parquet, each of them
+    also by a URI such as s3://bucket/day-*.parquet. Cells that
     are lists of numbers of one length are one array of shape (n, d): of one query they need a list of one dict, for a
     list in a dict is a column.
 
@@ -45,7 +47,7 @@ def table_of(source: Any, name: str = "queries", *, texts: Collection[str] = ())
     if isinstance(source, Mapping):
         return _of_mapping(source, name)
     if isinstance(source, str | Path):
-        return _of_files(files_of(Path(source), name), name, texts)
+        return _of_files(files_of(source, name), name, texts)
     if isinstance(source, list | tuple):
         return _of_rows(source, name)
     if hasattr(source, "collect") and hasattr(source, "collect_schema"):
@@ -92,7 +94,7 @@ def read_batches(
     """
     rows = BATCH if rows is None else rows
     if isinstance(source, str | Path):
-        files = files_of(Path(source), name)
+        files = files_of(source, name)
         if _hold_json(files, name):
             # Whatever keys the rows before them had are columns of the batches that are left.
             yield from itertools.islice(_of_many_rows(_rows_of(files, name), rows, name), skip, None)
@@ -112,7 +114,7 @@ def read_batches(
         yield {column: values[start : start + rows] for column, values in table.items()}
 
 
-def count_rows(source: Path, name: str = "queries") -> int:
+def count_rows(source: str | Path, name: str = "queries") -> int:
     """Return how many rows a table of Parquet files has, without reading them; or say that it must be one."""
     files = files_of(source, name)
     counts: list[int] = []
@@ -138,7 +140,7 @@ def lists(values: np.ndarray, name: str) -> list[list[Any]]:
     return found
 
 
-def _of_files(files: list[Path], name: str, texts: Collection[str]) -> Table:
+def _of_files(files: Sequence[File], name: str, texts: Collection[str]) -> Table:
     if _hold_json(files, name):
         return _of_rows(list(_rows_of(files, name)), name)
     # The names of columns are those of the first file, and are decoded when they are looked at.
@@ -146,7 +148,7 @@ def _of_files(files: list[Path], name: str, texts: Collection[str]) -> Table:
         return _of_arrow(pa.concat_tables(_like_the_first(_read(files, name, texts), name)), name)
 
 
-def _hold_json(files: list[Path], name: str) -> bool:
+def _hold_json(files: Sequence[File], name: str) -> bool:
     """Whether files hold rows of JSON: all of them, or none."""
     kinds = {holds_json(file) for file in files}
     if len(kinds) > 1:
@@ -154,24 +156,24 @@ def _hold_json(files: list[Path], name: str) -> bool:
     return kinds.pop()
 
 
-def _rows_of(files: list[Path], name: str) -> Iterator[dict[str, Any]]:
+def _rows_of(files: Sequence[File], name: str) -> Iterator[dict[str, Any]]:
     for file in files:
         with reading(file, name):
             yield from json_rows(file, name)
 
 
-def _read(files: list[Path], name: str, texts: Collection[str]) -> Iterator[tuple[Path, pa.Table]]:
+def _read(files: Sequence[File], name: str, texts: Collection[str]) -> Iterator[tuple[File, pa.Table]]:
     for file in files:
         with reading(file, name):
             yield file, read_file(file, name, texts)
 
 
 def _parts_of(
-    files: list[Path], rows: int, name: str, texts: Collection[str], only: Chosen | None, start: int
+    files: Sequence[File], rows: int, name: str, texts: Collection[str], only: Chosen | None, start: int
 ) -> Iterator[pa.Table]:
     """The tables of files, piece by piece, as if they were one file, from a row on."""
 
-    def each() -> Iterator[tuple[Path, pa.Table]]:
+    def each() -> Iterator[tuple[File, pa.Table]]:
         left = start
         for file in files:
             with reading(file, name):
@@ -186,7 +188,7 @@ def _parts_of(
     return _like_the_first(each(), name)
 
 
-def _like_the_first(parts: Iterator[tuple[Path, pa.Table]], name: str) -> Iterator[pa.Table]:
+def _like_the_first(parts: Iterator[tuple[File, pa.Table]], name: str) -> Iterator[pa.Table]:
     """Tables with the columns and types of the first, in its order; or which file has others."""
     schema: Any = None
     for file, part in parts:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 
 from askwho._files import write_atomically
-from askwho.data import files_of, write_batches
+from askwho.data import StoredFile, files_of, write_batches
 from askwho.exceptions import FailedError, InvalidInputError
 
 # Other programs, and our own reading of folders, take what begins with an underscore for no part of the table.
@@ -90,10 +90,16 @@ def is_there(folder: Path, number: int) -> bool:
     return _sums_in(_part(folder, number)) is not None
 
 
-def facts_of(path: Path, name: str) -> list[list[Any]]:
+def facts_of(source: str | Path, name: str) -> list[list[Any]]:
     """Return what tells the files of a table from others or from changed ones: names, sizes, and when they changed."""
-    files = [file for file in files_of(path, name) if file.is_file()]
-    return [[file.name, file.stat().st_size, file.stat().st_mtime_ns] for file in files]
+    return [[file.name, *_changed(file)] for file in files_of(source, name) if file.is_file()]
+
+
+def _changed(file: Path | StoredFile) -> tuple[int, int]:
+    """How many bytes a file has, and when it changed."""
+    if isinstance(file, StoredFile):
+        return file.facts
+    return file.stat().st_size, file.stat().st_mtime_ns
 
 
 def _part(folder: Path, number: int) -> Path:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from askwho._threads import use_processors
 from askwho.engines._failing import failing
 from askwho.engines._work import Work
 from askwho.exceptions import missing_dependency
@@ -69,6 +70,7 @@ class _Worker:
     """An actor's work: what Ray makes once, and calls for each batch."""
 
     def __init__(self, work: Work) -> None:
+        use_processors(1)
         work.load()
         self._work = work
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from askwho._threads import use_processors
 from askwho.engines._failing import failing
 from askwho.engines._work import Work
 from askwho.exceptions import MissingDependencyError, missing_dependency
@@ -64,6 +65,7 @@ def run(work: Work, plan: pa.RecordBatch, *, workers: int) -> Iterator[pa.Record
 @lru_cache(maxsize=_HELD)
 def _held(work: Work) -> Work:
     """The same work, loaded: Spark hands a copy to each task, and a process lives longer than a task."""
+    use_processors(1)
     work.load()
     return work
 
