@@ -1,16 +1,15 @@
 """Claim: what `askwho route` takes grows with the rows, hardly with the entities, and its memory with neither.
 
 The log of `route_profile.py`: numbers alone, 5, 10, 30 and 100 experts. A policy with a forest is fitted on 1,500 rows;
-then `askwho route --shard-rows 65536` is run on one processor over 10^4 to 10^6 other rows, and 10^7 for five experts,
-each in a process of its own: seconds of processor time from its first to its last instruction, and the most memory that
-it ever held. An exponent is that of the power by which the time beyond the start grows between two sizes.
+then `askwho route --shard-rows 65536` is run on one processor over 10^4 to 10^7 other rows (fewer where there are more
+experts), each in a process of its own: seconds of processor time from its first to its last instruction, and the most
+memory that it ever held. An exponent is that of the power by which the time beyond the start grows between two sizes.
+What the second and the third size take gives the start and the time of a row, and foretells the fourth. Of 10^4 rows
+the trees are not laid out for many: that begins at 16,384.
 
 Floors, in the same run, on one thread and the same trees (those that tell expected errors) and rows: LightGBM's own
-predictor, which walks every tree to its leaf as ours must, once told which leaf alone; and ONNX Runtime bare on the
-graph as it is saved, which adds up the leaves too. All in microseconds of processor time a row.
-
-What 10^5 and 10^6 rows take gives the start and the time of a row, and foretells 10^7. Of 10^4 rows the trees are not
-laid out for many: that begins at 16,384.
+predictor, which walks every tree to its leaf as ours must, and tells the leaf alone; and ONNX Runtime bare on the graph
+as it is saved, which adds up what the leaves say, too. All in microseconds of processor time a row.
 
     python benchmarks/route_growth.py --out benchmarks/results/route_growth.json
 """
@@ -42,12 +41,15 @@ from askwho.learners._tree_layout import TreeLayout
 from askwho.persistence import load, save
 from askwho.policy import Policy
 
-ENTITIES = (5, 10, 30, 100)
-# Ten thousand rows are over before the trees are laid out: they tell the start.
-ROWS = (10_000, 100_000, 1_000_000)
-MOST = 10_000_000
+# Large panels take long, and grow as small ones do: fewer rows tell it.
+SIZES = {
+    10: (10_000, 100_000, 1_000_000),
+    30: (10_000, 100_000, 300_000),
+    100: (10_000, 100_000, 300_000),
+    5: (10_000, 100_000, 1_000_000, 10_000_000),
+}
 PART = 1 << 16
-BARE = 1 << 16
+BARE = 1 << 14
 # The command, and then what its process took: what the system says of a child begins with the memory of its parent.
 _TOLD = """import sys, time
 from askwho.cli import status_of
@@ -67,42 +69,47 @@ def main() -> None:
     # One processor: what others on the machine do then moves it least.
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     use_processors(1)
-    panels: dict[str, Any] = {}
-    for entities in ENTITIES[:1] if arguments.quick else ENTITIES:
-        with tempfile.TemporaryDirectory() as folder:
-            sizes = (1_000, 2_000, 4_000) if arguments.quick else ROWS
-            if entities == ENTITIES[0] and not arguments.quick:
-                sizes = (*sizes, MOST)
-            panels[str(entities)] = grown(Path(folder), entities, sizes)
     libraries = ("numpy", "scikit-learn", "onnxruntime", "pyarrow", "lightgbm", "askwho")
-    write_down({"panels": panels, "provenance": provenance(seed=SEED, libraries=libraries)}, arguments.out)
+    panels: dict[str, Any] = {}
+    for entities, sizes in {5: (1_000, 2_000, 4_000)}.items() if arguments.quick else SIZES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            for panel in grown(Path(folder), entities, sizes):
+                panels[str(entities)] = panel
+                told = dict(sorted(panels.items(), key=lambda each: int(each[0])))
+                # After each size: the largest takes as long as all others.
+                write_down({"panels": told, "provenance": provenance(seed=SEED, libraries=libraries)}, arguments.out)
 
 
-def grown(place: Path, entities: int, sizes: tuple[int, ...]) -> dict[str, Any]:
-    """What each size takes, and the floors."""
+def grown(place: Path, entities: int, sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+    """Yield what is known of a panel, from three sizes on: what each takes, and the floors."""
     fees = {f"e{j}": 0.01 * (1 + j % 9) for j in range(entities)}
     columns = Columns(truth="truth", answers="answer_*", features="x_*", fees=fees, id="id")
     save(fit(read_log(log(LEARNED, 0, entities, text=False), columns), learner="forest", cv=2), place / "policy")
+    beside = floors(load(place / "policy"))
     runs: list[dict[str, float]] = []
     for rows in sizes:
         write_batches(place / "queries.parquet", queries(rows))
         runs.append({"rows": rows, **routed(place)})
         print(entities, runs[-1], file=sys.stderr, flush=True)
+        if len(runs) > 2:
+            yield {**constants(runs), "floors": beside}
+
+
+def constants(runs: list[dict[str, float]]) -> dict[str, Any]:
+    """What the second and the third size say of the start and of a row, and so of the fourth; and how times grow."""
     first, second = runs[1:3]
     row = (second["seconds"] - first["seconds"]) / (second["rows"] - first["rows"])
     start = first["seconds"] - row * first["rows"]
-    for before, after in itertools.pairwise(runs):
-        more = (max(run["seconds"] - start, 1e-9) for run in (after, before))
-        after["exponent"] = round(math.log(next(more) / next(more)) / math.log(after["rows"] / before["rows"]), 3)
-    told = ("rows", "seconds", "peak_mib", "exponent")
+    told: list[dict[str, float]] = [{name: run[name] for name in ("rows", "seconds", "peak_mib")} for run in runs]
+    for before, after in itertools.pairwise(told):
+        beyond, less = (max(run["seconds"] - start, 1e-9) for run in (after, before))
+        after["exponent"] = round(math.log(beyond / less) / math.log(after["rows"] / before["rows"]), 3)
     return {
-        "runs": [{name: run[name] for name in told if name in run} for run in runs],
+        "runs": told,
         "start_seconds": round(start, 2),
         "microseconds_a_row": round(1e6 * row, 2),
-        **({"foretold_seconds": round(start + row * runs[3]["rows"], 1)} if len(runs) > len(ROWS) else {}),
-        "bytes_read_a_row": runs[-1]["bytes_read_a_row"],
-        "bytes_written_a_row": runs[-1]["bytes_written_a_row"],
-        "floors": floors(load(place / "policy")),
+        **({"foretold_seconds": round(start + row * runs[3]["rows"], 1)} if len(runs) > 3 else {}),
+        **{name: runs[-1][name] for name in ("bytes_read_a_row", "bytes_written_a_row")},
     }
 
 

@@ -1,6 +1,7 @@
-"""The tables of `docs/measured.md` that are made from files under `benchmarks/results`, so that they cannot differ.
+"""The tables of pages that are made from files under `benchmarks/results`, so that they cannot differ.
 
-Each stands between `<!-- NAME -->` and `<!-- end -->`; a test holds the page to what this would write.
+Each stands between `<!-- NAME -->` and `<!-- end -->`; a test holds the pages to what this would write. Of one file
+there may be several tables: `<!-- NAME:WHICH -->`.
 
     python benchmarks/tables.py
 """
@@ -12,24 +13,27 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PAGE, RESULTS = ROOT / "docs" / "measured.md", ROOT / "benchmarks" / "results"
+PAGES = (ROOT / "docs" / "measured.md", ROOT / "docs" / "explanation" / "scale.md")
+RESULTS = ROOT / "benchmarks" / "results"
+MARK = re.compile(r"<!-- ((\w+)(?::\w+)?) -->\n.*?<!-- end -->", re.DOTALL)
 Found = dict[str, Any]
 
 
 def main() -> None:
     """Write every table anew."""
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(written(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def written(page: str) -> str:
     """Return the page with its tables as the files tell them."""
 
     def table(match: re.Match[str]) -> str:
-        name = match[1]
-        found = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+        name, file = match[1], match[2]
+        found = json.loads((RESULTS / f"{file}.json").read_text(encoding="utf-8"))
         return "\n".join([f"<!-- {name} -->", "", *TABLES[name](found), "", "<!-- end -->"])
 
-    return re.sub(r"<!-- (\w+) -->\n.*?<!-- end -->", table, page, flags=re.DOTALL)
+    return MARK.sub(table, page)
 
 
 def holes(found: Found) -> list[str]:
@@ -168,19 +172,120 @@ def free_answers(found: Found) -> list[str]:
     return _table(("fee, of the best single's", "asked", "error", *(f"less {rival}" for rival in theirs)), rows)
 
 
+def route_growth(found: Found) -> list[str]:
+    """Return what the start and a row take, how both grow, and the most memory, by the number of entities."""
+    rows: list[list[str]] = []
+    for entities, panel in found["panels"].items():
+        runs = panel["runs"]
+        rows.append(
+            [
+                entities,
+                f"{panel['start_seconds']:.1f} s",
+                f"{panel['microseconds_a_row']:.1f} µs",
+                ", ".join(f"{run['exponent']:.2f}" for run in runs[2:]),
+                ", ".join(f"{run['peak_mib']}" for run in runs[1:]),
+                f"{panel['bytes_read_a_row']:.0f}",
+                f"{panel['bytes_written_a_row']:.0f}",
+            ]
+        )
+    head = ("entities", "start", "a row", "exponents", "most memory, MiB", "bytes read a row", "bytes written a row")
+    return _table(head, rows)
+
+
+def route_floors(found: Found) -> list[str]:
+    """Return what the trees of expected errors take alone, by us and by others."""
+    rows: list[list[str]] = []
+    for entities, panel in found["panels"].items():
+        floors = panel["floors"]
+        names = ("ours", "lightgbm_leaves_alone", "onnxruntime_bare")
+        rows.append([entities, f"{floors['trees']}", *(f"{floors[name]:.1f} µs" for name in names)])
+    return _table(("entities", "trees", "ours", "LightGBM's predictor, leaves alone", "ONNX Runtime bare"), rows)
+
+
+def route_foretold(found: Found) -> list[str]:
+    """Return what the two smaller sizes foretell of the largest, beside what it took."""
+    rows: list[list[str]] = []
+    for entities, panel in found["panels"].items():
+        if "foretold_seconds" in panel:
+            last, foretold = panel["runs"][-1], panel["foretold_seconds"]
+            off = last["seconds"] / foretold - 1
+            rows.append(
+                [entities, f"{last['rows']:,}", f"{foretold:.0f} s", f"{last['seconds']:.0f} s", f"{_signed(off, 2)}"]
+            )
+    return _table(("entities", "rows", "foretold", "taken", "off, of what was foretold"), rows)
+
+
+def route_plan(found: Found) -> list[str]:
+    """Return what a billion rows and ten take, from the constants."""
+    rows: list[list[str]] = []
+    for entities in (min(found["panels"], key=int), max(found["panels"], key=int)):
+        panel = found["panels"][entities]
+        for count in (10**9, 10**10):
+            hours = count * panel["microseconds_a_row"] / 1e6 / 3600
+            read, wrote = (count * panel[f"bytes_{way}_a_row"] / 1e12 for way in ("read", "written"))
+            cells = [f"{hours:,.0f}", f"{hours / 64:.1f}", f"{read:.2f}", f"{wrote:.2f}", f"{-(-count // 65536):,}"]
+            rows.append([entities, f"{count:,}", *cells])
+    head = ("entities", "rows", "processor hours", "hours on 64", "TB read", "TB written", "parts of 65,536")
+    return _table(head, rows)
+
+
+def engines(found: Found) -> list[str]:
+    """Return what engines take beside the kernel, with two workers."""
+    kernel = found["kernel"]
+    rows = [
+        [
+            "the kernel, one process",
+            f"{kernel['rows_a_second']:,}",
+            "-",
+            f"{kernel['microseconds_a_row']:.1f} µs",
+            "-",
+            "-",
+        ]
+    ]
+    for name in ("ray", "spark"):
+        if name in found:
+            each = found[name]
+            rows.append(
+                [
+                    f"{name}, {found['workers']} workers",
+                    f"{each['routed_rows_a_second']:,}",
+                    f"{each['copied_rows_a_second']:,}",
+                    f"{each['microseconds_a_row']:.1f} µs",
+                    f"{each['of_the_slower_limit']:.2f}",
+                    f"{each['start_seconds']:.0f} s",
+                ]
+            )
+    head = (
+        "",
+        "routed, rows a second",
+        "copied, rows a second",
+        "processor time a row",
+        "of the slower limit",
+        "start",
+    )
+    return _table(head, rows)
+
+
 STACKED = ("stacking, logistic", "stacking, boosted")
 TABLES: dict[str, Callable[[Found], list[str]]] = {
-    each.__name__: each
-    for each in (
-        holes,
-        holes_worlds,
-        no_harm,
-        hours,
-        costs,
-        regression,
-        graded_turns,
-        free_answers,
-    )
+    **{
+        each.__name__: each
+        for each in (
+            holes,
+            holes_worlds,
+            no_harm,
+            hours,
+            costs,
+            regression,
+            graded_turns,
+            free_answers,
+            route_growth,
+            engines,
+        )
+    },
+    "route_growth:floors": route_floors,
+    "route_growth:foretold": route_foretold,
+    "route_growth:plan": route_plan,
 }
 
 
