@@ -3,9 +3,9 @@
 The log of `route_profile.py`: numbers alone, 5, 10, 30 and 100 experts. A policy with a forest is fitted on 1,500 rows;
 then `askwho route --shard-rows 65536` is run on one processor over 10^4 to 10^7 other rows (fewer where there are more
 experts), each in a process of its own: seconds of processor time from its first to its last instruction, and the most
-memory that it ever held. An exponent is that of the power by which the time beyond the start grows between two sizes.
-What the second and the third size take gives the start and the time of a row, and foretells the fourth. Of 10^4 rows
-the trees are not laid out for many: that begins at 16,384.
+memory that it ever held. Two sizes tell the start and the time of a row, and so foretell the next size; three tell the
+exponent, the power with which the time beyond the start grows. Of 10^4 rows the trees are not laid out for many, which
+begins at 16,384.
 
 Floors, in the same run, on one thread and the same trees (those that tell expected errors) and rows: LightGBM's own
 predictor, which walks every tree to its leaf as ours must, and tells the leaf alone; and ONNX Runtime bare on the graph
@@ -15,7 +15,6 @@ as it is saved, which adds up what the leaves say, too. All in microseconds of p
 """
 
 import argparse
-import itertools
 import math
 import os
 import subprocess
@@ -41,13 +40,18 @@ from askwho.learners._tree_layout import TreeLayout
 from askwho.persistence import load, save
 from askwho.policy import Policy
 
-# Large panels take long, and grow as small ones do: fewer rows tell it.
-SIZES = {
-    10: (10_000, 100_000, 1_000_000),
-    30: (10_000, 100_000, 300_000),
-    100: (10_000, 100_000, 300_000),
-    5: (10_000, 100_000, 1_000_000, 10_000_000),
-}
+# Entities and rows, the longest last. Of 10,000 rows the trees are not laid out for many, so that they tell the start
+# alone; large panels grow as small ones do, and fewer rows tell it.
+SMALL, MANY = (10_000, 30_000, 100_000), (300_000, 1_000_000, 10_000_000)
+STEPS = [
+    *((5, rows) for rows in (*SMALL, MANY[1])),
+    *((100, rows) for rows in (*SMALL, MANY[0])),
+    *((30, rows) for rows in (*SMALL, MANY[0])),
+    *((10, rows) for rows in (*SMALL, MANY[1])),
+    (5, MANY[2]),
+]
+# Fewer sizes say nothing of growth.
+FEWEST = 4
 PART = 1 << 16
 BARE = 1 << 14
 # The command, and then what its process took: what the system says of a child begins with the memory of its parent.
@@ -69,48 +73,68 @@ def main() -> None:
     # One processor: what others on the machine do then moves it least.
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     use_processors(1)
+    with tempfile.TemporaryDirectory() as folder:
+        measured(
+            Path(folder),
+            [(5, rows) for rows in (1_000, 2_000, 4_000, 8_000)] if arguments.quick else STEPS,
+            arguments.out,
+        )
+
+
+def measured(top: Path, steps: list[tuple[int, int]], out: Path | None) -> None:
+    """Route each size, and write down what is known after it: the last takes as long as all others."""
     libraries = ("numpy", "scikit-learn", "onnxruntime", "pyarrow", "lightgbm", "askwho")
-    panels: dict[str, Any] = {}
-    for entities, sizes in {5: (1_000, 2_000, 4_000)}.items() if arguments.quick else SIZES.items():
-        with tempfile.TemporaryDirectory() as folder:
-            for panel in grown(Path(folder), entities, sizes):
-                panels[str(entities)] = panel
-                told = dict(sorted(panels.items(), key=lambda each: int(each[0])))
-                # After each size: the largest takes as long as all others.
-                write_down({"panels": told, "provenance": provenance(seed=SEED, libraries=libraries)}, arguments.out)
+    runs: dict[int, list[dict[str, float]]] = {}
+    beside: dict[int, dict[str, float]] = {}
+    for entities, rows in steps:
+        place = top / str(entities)
+        if entities not in runs:
+            runs[entities] = []
+            fitted(place, entities)
+            beside[entities] = floors(load(place / "policy"))
+        write_batches(place / "queries.parquet", queries(rows))
+        runs[entities].append({"rows": rows, **routed(place)})
+        (place / "queries.parquet").unlink()
+        print(entities, runs[entities][-1], file=sys.stderr, flush=True)
+        known = {n: {**constants(runs[n]), "floors": beside[n]} for n in sorted(runs) if len(runs[n]) >= FEWEST}
+        if known:
+            found = {"panels": {str(n): panel for n, panel in known.items()}}
+            write_down({**found, "provenance": provenance(seed=SEED, libraries=libraries)}, out)
 
 
-def grown(place: Path, entities: int, sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
-    """Yield what is known of a panel, from three sizes on: what each takes, and the floors."""
+def fitted(place: Path, entities: int) -> None:
+    """Save a policy of so many experts."""
+    place.mkdir()
     fees = {f"e{j}": 0.01 * (1 + j % 9) for j in range(entities)}
     columns = Columns(truth="truth", answers="answer_*", features="x_*", fees=fees, id="id")
     save(fit(read_log(log(LEARNED, 0, entities, text=False), columns), learner="forest", cv=2), place / "policy")
-    beside = floors(load(place / "policy"))
-    runs: list[dict[str, float]] = []
-    for rows in sizes:
-        write_batches(place / "queries.parquet", queries(rows))
-        runs.append({"rows": rows, **routed(place)})
-        print(entities, runs[-1], file=sys.stderr, flush=True)
-        if len(runs) > 2:
-            yield {**constants(runs), "floors": beside}
 
 
 def constants(runs: list[dict[str, float]]) -> dict[str, Any]:
-    """What the second and the third size say of the start and of a row, and so of the fourth; and how times grow."""
-    first, second = runs[1:3]
-    row = (second["seconds"] - first["seconds"]) / (second["rows"] - first["rows"])
-    start = first["seconds"] - row * first["rows"]
+    """What the two largest sizes say of the start and of a row, how times grow, and what the smaller ones foretell."""
     told: list[dict[str, float]] = [{name: run[name] for name in ("rows", "seconds", "peak_mib")} for run in runs]
-    for before, after in itertools.pairwise(told):
-        beyond, less = (max(run["seconds"] - start, 1e-9) for run in (after, before))
-        after["exponent"] = round(math.log(beyond / less) / math.log(after["rows"] / before["rows"]), 3)
+    # From the second size on trees are laid out. Of three sizes, the power with which the time beyond a start grows
+    # that nobody needs to know.
+    for one, two, three in zip(told[1:], told[2:], told[3:], strict=False):
+        longer = (three["seconds"] - two["seconds"]) / (two["seconds"] - one["seconds"])
+        larger = (three["rows"] - two["rows"]) / (two["rows"] - one["rows"])
+        three["exponent"] = round(math.log(longer) / math.log(larger), 3)
+    start, row = _line(runs[-2:])
+    before, each = _line(runs[-3:-1])
     return {
         "runs": told,
         "start_seconds": round(start, 2),
         "microseconds_a_row": round(1e6 * row, 2),
-        **({"foretold_seconds": round(start + row * runs[3]["rows"], 1)} if len(runs) > 3 else {}),
+        "foretold_seconds": round(before + each * runs[-1]["rows"], 1),
         **{name: runs[-1][name] for name in ("bytes_read_a_row", "bytes_written_a_row")},
     }
+
+
+def _line(runs: list[dict[str, float]]) -> tuple[float, float]:
+    """The start and the seconds of a row by which two sizes are told."""
+    first, second = runs
+    row = (second["seconds"] - first["seconds"]) / (second["rows"] - first["rows"])
+    return first["seconds"] - row * first["rows"], row
 
 
 def queries(rows: int) -> Iterator[Table]:

@@ -182,7 +182,7 @@ def route_growth(found: Found) -> list[str]:
                 entities,
                 f"{panel['start_seconds']:.1f} s",
                 f"{panel['microseconds_a_row']:.1f} µs",
-                ", ".join(f"{run['exponent']:.2f}" for run in runs[2:]),
+                ", ".join(f"{run['exponent']:.2f}" for run in runs[3:]),
                 ", ".join(f"{run['peak_mib']}" for run in runs[1:]),
                 f"{panel['bytes_read_a_row']:.0f}",
                 f"{panel['bytes_written_a_row']:.0f}",
@@ -203,16 +203,13 @@ def route_floors(found: Found) -> list[str]:
 
 
 def route_foretold(found: Found) -> list[str]:
-    """Return what the two smaller sizes foretell of the largest, beside what it took."""
+    """Return what the two sizes before the largest foretell of it, beside what it took."""
     rows: list[list[str]] = []
     for entities, panel in found["panels"].items():
-        if "foretold_seconds" in panel:
-            last, foretold = panel["runs"][-1], panel["foretold_seconds"]
-            off = last["seconds"] / foretold - 1
-            rows.append(
-                [entities, f"{last['rows']:,}", f"{foretold:.0f} s", f"{last['seconds']:.0f} s", f"{_signed(off, 2)}"]
-            )
-    return _table(("entities", "rows", "foretold", "taken", "off, of what was foretold"), rows)
+        last, foretold = panel["runs"][-1], panel["foretold_seconds"]
+        cells = [f"{last['rows']:,}", f"{foretold:.1f} s", f"{last['seconds']:.1f} s"]
+        rows.append([entities, *cells, f"{last['seconds'] / foretold - 1:+.0%}".replace("-", "−")])
+    return _table(("entities", "rows", "foretold", "taken", "beyond"), rows)
 
 
 def route_plan(found: Found) -> list[str]:
