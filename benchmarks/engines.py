@@ -35,7 +35,7 @@ from askwho.policy import Target
 
 ENGINES = ("ray", "spark")
 WORKERS = 2
-PART, PARTS, ROUNDS = 1 << 14, 24, 3
+PART, PARTS, ROUNDS = 1 << 14, 16, 2
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,8 @@ def test_an_engines_run_is_finished_by_what_is_there(place, tmp_path, monkeypatc
     made, lost = [], []
 
     class Engine:
+        check_installed = staticmethod(lambda: None)
+
         @staticmethod
         def run(work, plan, *, workers):  # noqa: ARG004 - as engines are called
             for i in range(plan.num_rows):
@@ -83,13 +85,15 @@ def test_an_engines_run_is_finished_by_what_is_there(place, tmp_path, monkeypatc
     assert len(made) == 2, "nothing is left to do"
 
 
-def test_what_engines_need_is_said_before_anything_is_done(place, tmp_path, capsys):
+def test_what_engines_need_is_said_before_anything_is_done(place, tmp_path, monkeypatch, capsys):
     plain = ["route", place / "policy", place / "queries", "--k", 2, "--out", tmp_path / "out"]
     assert "`--shard-rows` must be given with --engine ray" in refused(capsys, *plain, "--engine", "ray")
     assert "`engine` must be" in refused(capsys, *plain, "--engine", "abacus", "--shard-rows", 16)
     write_table(tmp_path / "new.csv", queries())
+    monkeypatch.setattr("askwho.engines.ray.check_installed", lambda: None)
     text = ["route", place / "policy", tmp_path / "new.csv", "--k", 2, "--shard-rows", 16, "--out", tmp_path / "out"]
-    assert "`queries` must be Parquet for several workers" in refused(capsys, *text, "--engine", "spark")
+    assert "`queries` must be Parquet for several workers" in refused(capsys, *text, "--engine", "ray")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(("engine", "package"), [("ray", "ray"), ("spark", "pyspark")])
@@ -97,6 +101,7 @@ def test_without_its_package_an_engine_says_how_to_install_it(place, tmp_path, m
     monkeypatch.setitem(sys.modules, package, None)
     said = refused(capsys, *words(place, "--engine", engine, "--out", tmp_path / "parts"))
     assert said == f"askwho: The engine '{engine}' needs {package}: pip install 'askwho[{engine}]'"
+    assert not (tmp_path / "parts").exists()
 
 
 def test_without_java_spark_says_so(monkeypatch):
@@ -105,7 +110,7 @@ def test_without_java_spark_says_so(monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     with pytest.raises(MissingDependencyError, match=r"needs Java, 17 or newer: install it"):
-        next(spark.run(None, plan_of(1, (), rows=1, workers=1), workers=1))
+        spark.check_installed()
 
 
 def test_what_a_worker_raises_is_one_line():

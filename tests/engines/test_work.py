@@ -90,9 +90,10 @@ def test_sums_of_batches_in_any_order_are_the_evaluation(place):
     parts = [work(batch.slice(start, 40)) for start in (0, 40, 80)]
     one = figures_from(policy, parts)
     assert figures_from(policy, parts[::-1]) == one
-    both = merge(pa.Table.from_batches(parts[:2]).combine_chunks().to_batches()[0])
-    assert both.num_rows == parts[0].num_rows
-    merged = figures_from(policy, [parts[2], both])
+    rows = pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
+    assert merge(rows).num_rows == parts[0].num_rows
+    # An engine cuts rows where it likes.
+    merged = figures_from(policy, [merge(rows.slice(start, 50)) for start in range(0, rows.num_rows, 50)][::-1])
     whole = evaluate(policy, read_log(table_of(batch), policy.columns), draws=20)
     for found in (one, merged):
         assert found["n"] == whole["n"] == 120
@@ -106,7 +107,8 @@ def test_rows_of_different_batches_are_resampled_apart(place):
     _, batch, artefact = place
     # Rows without groups are resampled by their place, which no worker knows: as if all were the first batch, the two
     # halves of a resample would go up and down together.
-    drawn = [np.array(Evaluate(artefact, draws=200)(part).column("rows")[2].as_py()) for part in halves(batch)]
+    sums = [Evaluate(artefact, draws=200)(part).column("rows").drop_null()[0].as_py() for part in halves(batch)]
+    drawn = np.array(sums)
     assert abs(np.corrcoef(drawn[0][1:], drawn[1][1:])[0, 1]) < 0.3
 
 

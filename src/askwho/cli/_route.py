@@ -2,7 +2,7 @@
 
 import importlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -96,7 +96,7 @@ def route_queries(
         if engine == "local":
             total = _in_parts(Shards(out_, run), parts, threads)
         else:
-            total = _elsewhere(engine, Shards(out_, run), parts, workers or processors())
+            total = _elsewhere(engine, out_, run, parts, workers or processors())
     n = int(total.pop("queries", 0))
     if not n:
         raise InvalidInputError("`queries` must not be empty: there is no row in it.")
@@ -140,14 +140,16 @@ def _in_parts(shards: Shards, parts: Parts, threads: int) -> dict[str, float]:
     return shards.finish(last + 1)
 
 
-def _elsewhere(engine: str, shards: Shards, parts: Parts, workers: int) -> dict[str, float]:
+def _elsewhere(engine: str, folder: Path, run: Mapping[str, Any], parts: Parts, workers: int) -> dict[str, float]:
     """Have an engine's workers write the parts that are not there yet; return the sums of all."""
+    adapter = importlib.import_module(f"askwho.engines.{engine}")
+    adapter.check_installed()
+    count = math.ceil(count_rows(parts.queries) / parts.rows)
+    shards = Shards(folder, run)
     before = _told_before(shards)
     done = int(sum(sums["queries"] for sums in before.values()))
-    count = math.ceil(count_rows(parts.queries) / parts.rows)
     plan = plan_of(count, before, rows=parts.rows, workers=workers)
     if plan.num_rows:
-        adapter = importlib.import_module(f"askwho.engines.{engine}")
         for found in adapter.run(parts, plan, workers=workers):
             done += sum(found.column("queries").to_pylist())
             err.print(f"{done} queries", markup=False)

@@ -4,8 +4,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import reduce
-from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
@@ -59,7 +57,11 @@ class Evaluate:
         # it, and two batches are hardly ever given one place.
         mark = int.from_bytes(hashlib.blake2b(batch.serialize(), digest_size=_MARK).digest(), "big")
         log = unseen_batch(policy, table_of(batch, "log"), first=mark)
-        return _written(mark, sums_of(policy, log, draws=self.draws, random_state=self.seed, number=mark))
+        sums = sums_of(policy, log, draws=self.draws, random_state=self.seed, number=mark)
+        # A kind without a setting is told, too.
+        found: dict[_Key, Tally | None] = {(kind, -1): None for kind in sums.found}
+        found |= {(kind, i): tally for kind, tallies in sums.found.items() for i, tally in enumerate(tallies)}
+        return _written(mark, _Added(sums.n, sums.left_out, found))
 
     def load(self) -> Policy:
         """Return the policy, read when it is first asked for."""
@@ -74,6 +76,8 @@ class Evaluate:
 class Merge:
     """Fewer sums of many: what `Evaluate` made of several batches, as of one; again and again, if need be.
 
+    An engine may part the rows of one batch's sums: each setting is added up for itself.
+
     Args:
         policy: that is judged.
     """
@@ -81,9 +85,9 @@ class Merge:
     policy: Artefact
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the sums of all batches in this one."""
+        """Return the sums of what is in this batch, one row a setting."""
         rows = batch.to_pylist()
-        return _written(min(row["batch"] for row in rows), _read(self.load(), rows))
+        return _written(min(row["batch"] for row in rows), _added(self.load(), rows))
 
     def load(self) -> Policy:
         """Return the policy, read when it is first asked for."""
@@ -96,18 +100,45 @@ class Merge:
 
 def figures_from(policy: Policy, sums: Iterable[pa.RecordBatch]) -> dict[str, Any]:
     """Return what `evaluate` would, from the sums that workers made; in whatever order they come."""
-    return figures(policy, _read(policy, [row for batch in sums for row in batch.to_pylist()]))
+    added = _added(policy, [row for batch in sums for row in batch.to_pylist()])
+    found: dict[str, list[Tally]] = {kind: [] for kind, _ in added.found}
+    for (kind, _), tally in sorted(added.found.items(), key=itemgetter(0)):
+        if tally is not None:
+            found[kind].append(tally)
+    return figures(policy, Sums(added.n, added.left_out, found))
 
 
-def _written(mark: int, sums: Sums) -> pa.RecordBatch:
+_Key = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class _Added:
+    """Sums by the kind and the place of a setting; those of some settings may be missing."""
+
+    n: int
+    left_out: int
+    found: Mapping[_Key, Tally | None]
+
+
+def _written(mark: int, added: _Added) -> pa.RecordBatch:
     """Sums as rows: the first tells how many queries there were, each of the others is a setting."""
     nothing: dict[str, Any] = {"batch": mark, "n": 0, "left_out": 0, "kind": "", "place": 0}
-    rows: list[dict[str, Any]] = [{**nothing, "n": sums.n, "left_out": sums.left_out}]
-    for kind, tallies in sums.found.items():
-        # A kind without a setting is told, too.
-        rows += [{**nothing, "kind": kind, "place": -1}]
-        rows += [{**nothing, "kind": kind, "place": i, **_row(tally)} for i, tally in enumerate(tallies)]
+    rows: list[dict[str, Any]] = [{**nothing, "n": added.n, "left_out": added.left_out}]
+    for (kind, place), tally in added.found.items():
+        rows.append({**nothing, "kind": kind, "place": place, **({} if tally is None else _row(tally))})
     return pa.RecordBatch.from_pylist(rows, schema=_SCHEMA)
+
+
+def _added(policy: Policy, rows: list[dict[str, Any]]) -> _Added:
+    """Rows of sums, added up by the numbers of their batches: the same in whatever order they come."""
+    found: dict[_Key, Tally | None] = {}
+    for row in sorted(rows, key=itemgetter("batch")):
+        if not row["kind"]:
+            continue
+        key = row["kind"], row["place"]
+        before, tally = found.get(key), None if row["place"] < 0 else _tally(policy, row)
+        found[key] = tally if before is None or tally is None else before + tally
+    return _Added(sum(row["n"] for row in rows), sum(row["left_out"] for row in rows), found)
 
 
 def _row(tally: Tally) -> dict[str, Any]:
@@ -118,19 +149,6 @@ def _row(tally: Tally) -> dict[str, Any]:
         "labels": json.dumps(dict(tally.labels)),
         "means": json.dumps(dict(tally.means)),
     }
-
-
-def _read(policy: Policy, rows: list[dict[str, Any]]) -> Sums:
-    """The sums of all batches, added up by the batches' numbers: the same in whatever order they come."""
-    rows = sorted(rows, key=itemgetter("batch"))
-    return reduce(Sums.__add__, (_of_batch(policy, list(each)) for _, each in groupby(rows, itemgetter("batch"))))
-
-
-def _of_batch(policy: Policy, rows: list[dict[str, Any]]) -> Sums:
-    found: dict[str, list[Tally]] = {row["kind"]: [] for row in rows if row["place"] < 0}
-    for row in sorted((row for row in rows if row["kind"] and row["place"] >= 0), key=itemgetter("place")):
-        found[row["kind"]].append(_tally(policy, row))
-    return Sums(sum(row["n"] for row in rows), sum(row["left_out"] for row in rows), found)
 
 
 def _tally(policy: Policy, row: Mapping[str, Any]) -> Tally:

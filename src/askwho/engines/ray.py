@@ -13,11 +13,16 @@ from askwho.engines._failing import failing
 from askwho.engines._work import Work
 from askwho.exceptions import missing_dependency
 
-__all__ = ["map_batches", "run"]
+__all__ = ["check_installed", "map_batches", "run"]
 
 
 Dataset = Any
 """A `ray.data.Dataset`: Ray is an extra, and need not be there to be written about."""
+
+
+def check_installed() -> None:
+    """Raise where Ray is not there, with the command that installs it."""
+    _ray()
 
 
 def map_batches(dataset: Dataset, work: Work, *, workers: int, rows: int = 1 << 16) -> Dataset:

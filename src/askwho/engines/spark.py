@@ -15,7 +15,7 @@ from askwho.engines._failing import failing
 from askwho.engines._work import Work
 from askwho.exceptions import MissingDependencyError, missing_dependency
 
-__all__ = ["map_batches", "run"]
+__all__ = ["check_installed", "map_batches", "run"]
 
 DataFrame = Any
 """A `pyspark.sql.DataFrame`: Spark is an extra, and need not be there to be written about."""
@@ -23,6 +23,17 @@ DataFrame = Any
 _TRIES = 4
 # Works that a process keeps loaded: one job does one or two, and processes may outlive a job.
 _HELD = 4
+
+
+def check_installed() -> None:
+    """Raise where Spark or its Java is not there, with the command that installs it."""
+    _types()
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        raise MissingDependencyError(
+            "The engine 'spark' needs Java, 17 or newer: install it, such as by apt-get install default-jre-headless, "
+            "or say where it is by JAVA_HOME.",
+            name="java",
+        )
 
 
 def map_batches(frame: DataFrame, work: Work) -> DataFrame:
@@ -53,6 +64,7 @@ def run(work: Work, plan: pa.RecordBatch, *, workers: int) -> Iterator[pa.Record
 
     The cluster is the one that Spark was started on, or this machine with so many processors.
     """
+    check_installed()
     session = _session(workers)
     rows = [tuple(row.values()) for row in plan.to_pylist()]
     tasks = session.sparkContext.parallelize(rows, max(1, len(rows)))
@@ -71,13 +83,6 @@ def _held(work: Work) -> Work:
 
 
 def _session(workers: int) -> Any:  # noqa: ANN401 - a session of Spark
-    _types()
-    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
-        raise MissingDependencyError(
-            "The engine 'spark' needs Java, 17 or newer: install it, such as by apt-get install default-jre-headless, "
-            "or say where it is by JAVA_HOME.",
-            name="java",
-        )
     sessions = importlib.import_module("pyspark.sql").SparkSession
     running = sessions.getActiveSession()
     if running is not None:
