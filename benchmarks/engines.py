@@ -35,7 +35,7 @@ from askwho.policy import Target
 
 ENGINES = ("ray", "spark")
 WORKERS = 2
-PART, PARTS, ROUNDS = 1 << 14, 16, 2
+PART, PARTS, ROUNDS = 1 << 14, 16, 3
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="where to write the JSON; printed alone if left out")
     parser.add_argument("--engines", default=",".join(ENGINES), help="which of them")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often each is run, after once to warm up")
     parser.add_argument("--quick", action="store_true", help="one round of two parts: does it run?")
     arguments = parser.parse_args()
     use_processors(1)
-    parts, rounds = (2, 1) if arguments.quick else (PARTS, ROUNDS)
+    parts, rounds = (2, 1) if arguments.quick else (PARTS, arguments.rounds)
     with tempfile.TemporaryDirectory() as folder:
         results = compared(Path(folder), arguments.engines.split(","), parts, rounds)
     libraries = ("numpy", "onnxruntime", "pyarrow", "ray", "pyspark", "askwho")

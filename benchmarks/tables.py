@@ -215,7 +215,7 @@ def route_foretold(found: Found) -> list[str]:
 def route_plan(found: Found) -> list[str]:
     """Return what a billion rows and ten take, from the constants."""
     rows: list[list[str]] = []
-    for entities in (min(found["panels"], key=int), max(found["panels"], key=int)):
+    for entities in dict.fromkeys((min(found["panels"], key=int), max(found["panels"], key=int))):
         panel = found["panels"][entities]
         for count in (10**9, 10**10):
             hours = count * panel["microseconds_a_row"] / 1e6 / 3600
