@@ -70,6 +70,7 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/core.py --out benchmarks/results/core.json
 	$(BIN)/python benchmarks/decide.py --out benchmarks/results/decide.json
 	$(BIN)/python benchmarks/large.py --out benchmarks/results/large.json
+	$(BIN)/python benchmarks/route_growth.py --out benchmarks/results/route_growth.json
 	$(BIN)/python benchmarks/conditioning.py --out benchmarks/results/conditioning.json
 	$(BIN)/python benchmarks/bayes.py --out benchmarks/results/bayes.json --figure benchmarks/results/bayes.png
 	$(BIN)/python benchmarks/cardinality.py --out benchmarks/results/cardinality.json

@@ -1,4 +1,4 @@
-"""Claim: what `askwho route` takes grows with the rows, hardly with the entities, and its memory with neither.
+"""Claim: what `askwho route` takes grows in proportion to the rows, and its memory hardly; by the number of entities.
 
 The log of `route_profile.py`: numbers alone, 5, 10, 30 and 100 experts. A policy with a forest is fitted on 1,500 rows;
 then `askwho route --shard-rows 65536` is run on one processor over 10^4 to 10^7 other rows (fewer where there are more

@@ -215,50 +215,25 @@ def route_foretold(found: Found) -> list[str]:
 def route_plan(found: Found) -> list[str]:
     """Return what a billion rows and ten take, from the constants."""
     rows: list[list[str]] = []
-    for entities in dict.fromkeys((min(found["panels"], key=int), max(found["panels"], key=int))):
+    panels: list[str] = sorted(found["panels"], key=int)
+    for entities in dict.fromkeys((panels[0], panels[-1])):
         panel = found["panels"][entities]
         for count in (10**9, 10**10):
             hours = count * panel["microseconds_a_row"] / 1e6 / 3600
             read, wrote = (count * panel[f"bytes_{way}_a_row"] / 1e12 for way in ("read", "written"))
-            cells = [f"{hours:,.0f}", f"{hours / 64:.1f}", f"{read:.2f}", f"{wrote:.2f}", f"{-(-count // 65536):,}"]
+            rate = 1e6 * (read + wrote) / (hours * 3600)
+            parts = f"{-(-count // 65536):,}"
+            cells = [f"{hours:,.1f}", f"{hours / 64:.2f}", f"{read:.2f}", f"{wrote:.2f}", f"{rate:.0f}", parts]
             rows.append([entities, f"{count:,}", *cells])
-    head = ("entities", "rows", "processor hours", "hours on 64", "TB read", "TB written", "parts of 65,536")
-    return _table(head, rows)
-
-
-def engines(found: Found) -> list[str]:
-    """Return what engines take beside the kernel, with two workers."""
-    kernel = found["kernel"]
-    rows = [
-        [
-            "the kernel, one process",
-            f"{kernel['rows_a_second']:,}",
-            "-",
-            f"{kernel['microseconds_a_row']:.1f} µs",
-            "-",
-            "-",
-        ]
-    ]
-    for name in ("ray", "spark"):
-        if name in found:
-            each = found[name]
-            rows.append(
-                [
-                    f"{name}, {found['workers']} workers",
-                    f"{each['routed_rows_a_second']:,}",
-                    f"{each['copied_rows_a_second']:,}",
-                    f"{each['microseconds_a_row']:.1f} µs",
-                    f"{each['of_the_slower_limit']:.2f}",
-                    f"{each['start_seconds']:.0f} s",
-                ]
-            )
     head = (
-        "",
-        "routed, rows a second",
-        "copied, rows a second",
-        "processor time a row",
-        "of the slower limit",
-        "start",
+        "entities",
+        "rows",
+        "processor hours",
+        "hours on 64",
+        "TB read",
+        "TB written",
+        "MB a second and processor",
+        "parts of 65,536",
     )
     return _table(head, rows)
 
@@ -277,7 +252,6 @@ TABLES: dict[str, Callable[[Found], list[str]]] = {
             graded_turns,
             free_answers,
             route_growth,
-            engines,
         )
     },
     "route_growth:floors": route_floors,
