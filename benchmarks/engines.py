@@ -2,8 +2,8 @@
 
 And how near two workers come to the slower of two kernels and the engine's own pass-through, which wants two free
 processors. The policy and the log of `route_profile.py`, five experts, numbers alone; parts of 16,384 rows. In turn,
-several times: the kernel (one process on one thread makes all parts), then each engine with two workers, which makes the
-same parts, and which copies the same rows without deciding anything. Each is run with one part a worker, too, which
+several times: the kernel (one process on one thread makes all parts), then each engine with two workers, which makes
+the same parts, and which copies the same rows without deciding anything. Each is run with one part a worker, too, which
 starts the workers and lays out their trees: that is taken off. Rows a second by the clock, medians; and the seconds of
 processor time that a row takes within the work itself, which others on the machine move least.
 

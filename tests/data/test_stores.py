@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
@@ -109,6 +110,19 @@ def test_batches_that_are_left_out_leave_the_others_as_they_are(tmp_path, ending
             write_table(tmp_path / f"{number}.{ending}", table.to_pydict())
     whole = [batch["x"].tolist() for batch in read_batches(tmp_path, rows=4)]
     assert [batch["x"].tolist() for batch in read_batches(tmp_path, rows=4, skip=skip)] == whole[skip:]
+
+
+def test_what_was_read_is_not_held(tmp_path):
+    size, parts = 1 << 14, 40
+    with pa.parquet.ParquetWriter(
+        tmp_path / "long.parquet", pa.schema({"x": pa.float64()}), use_dictionary=False
+    ) as file:
+        for number in range(parts):
+            file.write_table(pa.table({"x": np.random.default_rng(number).random(size)}))
+    before = pa.total_allocated_bytes()
+    held = [pa.total_allocated_bytes() - before for _ in read_batches(tmp_path / "long.parquet", rows=size)]
+    assert len(held) == parts
+    assert max(held) < parts * size * 8 / 4
 
 
 def test_what_is_wrong_with_a_uri_is_said_in_one_line(tmp_path):

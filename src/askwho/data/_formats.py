@@ -142,7 +142,8 @@ def parquet_rows(path: File, name: str) -> int | None:
 
 
 def _parquet(path: File, rows: int, only: Chosen | None, start: int) -> Iterator[pa.Table]:
-    with pa_parquet.ParquetFile(seekable(path)) as file:
+    # Read ahead, Arrow would hold all that it has read until the file is closed.
+    with pa_parquet.ParquetFile(seekable(path), pre_buffer=False) as file:
         whole = file.schema_arrow
         names = None if only is None or len(set(whole.names)) < len(whole.names) else list(only(whole.names))
         # Where all rows are left out, the types of the columns still count for the files after this one.
