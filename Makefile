@@ -42,7 +42,8 @@ NEW ?= HEAD
 QUERIES ?= 100000
 KILLS ?= 20
 torture: $(VENV)/ready
-	$(PIP) openai
+	$(PIP) openai 'ray[data]' 'pyspark[sql]'
+	command -v java > /dev/null || (apt-get update && apt-get install --yes --no-install-recommends default-jre-headless)
 	[ -d /usr/lib/postgresql ] || (apt-get update && apt-get install --yes --no-install-recommends postgresql)
 	ASKWHO_TORTURE=1 ASKWHO_QUERIES=$(QUERIES) ASKWHO_KILLS=$(KILLS) $(BIN)/pytest -n $(JOBS) --hypothesis-profile=torture src tests studies/tests
 	$(BIN)/python benchmarks/compare.py $(OLD) $(NEW)
@@ -73,6 +74,7 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/core.py --out benchmarks/results/core.json
 	$(BIN)/python benchmarks/decide.py --out benchmarks/results/decide.json
 	$(BIN)/python benchmarks/large.py --out benchmarks/results/large.json
+	$(BIN)/python benchmarks/route_growth.py --out benchmarks/results/route_growth.json
 	$(BIN)/python benchmarks/conditioning.py --out benchmarks/results/conditioning.json
 	$(BIN)/python benchmarks/bayes.py --out benchmarks/results/bayes.json --figure benchmarks/results/bayes.png
 	$(BIN)/python benchmarks/cardinality.py --out benchmarks/results/cardinality.json

@@ -1,6 +1,7 @@
-"""The tables of `docs/measured.md` that are made from files under `benchmarks/results`, so that they cannot differ.
+"""The tables of pages that are made from files under `benchmarks/results`, so that they cannot differ.
 
-Each stands between `<!-- NAME -->` and `<!-- end -->`; a test holds the page to what this would write.
+Each stands between `<!-- NAME -->` and `<!-- end -->`; a test holds the pages to what this would write. Of one file
+there may be several tables: `<!-- NAME:WHICH -->`.
 
     python benchmarks/tables.py
 """
@@ -12,24 +13,27 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PAGE, RESULTS = ROOT / "docs" / "measured.md", ROOT / "benchmarks" / "results"
+PAGES = (ROOT / "docs" / "measured.md", ROOT / "docs" / "explanation" / "scale.md")
+RESULTS = ROOT / "benchmarks" / "results"
+MARK = re.compile(r"<!-- ((\w+)(?::\w+)?) -->\n.*?<!-- end -->", re.DOTALL)
 Found = dict[str, Any]
 
 
 def main() -> None:
     """Write every table anew."""
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(written(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def written(page: str) -> str:
     """Return the page with its tables as the files tell them."""
 
     def table(match: re.Match[str]) -> str:
-        name = match[1]
-        found = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+        name, file = match[1], match[2]
+        found = json.loads((RESULTS / f"{file}.json").read_text(encoding="utf-8"))
         return "\n".join([f"<!-- {name} -->", "", *TABLES[name](found), "", "<!-- end -->"])
 
-    return re.sub(r"<!-- (\w+) -->\n.*?<!-- end -->", table, page, flags=re.DOTALL)
+    return MARK.sub(table, page)
 
 
 def holes(found: Found) -> list[str]:
@@ -168,19 +172,91 @@ def free_answers(found: Found) -> list[str]:
     return _table(("fee, of the best single's", "asked", "error", *(f"less {rival}" for rival in theirs)), rows)
 
 
+def route_growth(found: Found) -> list[str]:
+    """Return what the start and a row take, how both grow, and the most memory, by the number of entities."""
+    rows: list[list[str]] = []
+    for entities, panel in found["panels"].items():
+        runs = panel["runs"]
+        rows.append(
+            [
+                entities,
+                f"{panel['start_seconds']:.1f} s",
+                f"{panel['microseconds_a_row']:.1f} µs",
+                ", ".join(f"{run['exponent']:.2f}" for run in runs[3:]),
+                ", ".join(f"{run['peak_mib']}" for run in runs[1:]),
+                f"{panel['bytes_read_a_row']:.0f}",
+                f"{panel['bytes_written_a_row']:.0f}",
+            ]
+        )
+    head = ("entities", "start", "a row", "exponents", "most memory, MiB", "bytes read a row", "bytes written a row")
+    return _table(head, rows)
+
+
+def route_floors(found: Found) -> list[str]:
+    """Return what the trees of expected errors take alone, by us and by others."""
+    rows: list[list[str]] = []
+    for entities, panel in found["panels"].items():
+        floors = panel["floors"]
+        names = ("ours", "lightgbm_leaves_alone", "onnxruntime_bare")
+        rows.append([entities, f"{floors['trees']}", *(f"{floors[name]:.1f} µs" for name in names)])
+    return _table(("entities", "trees", "ours", "LightGBM's predictor, leaves alone", "ONNX Runtime bare"), rows)
+
+
+def route_foretold(found: Found) -> list[str]:
+    """Return what the two sizes before the largest foretell of it, beside what it took."""
+    rows: list[list[str]] = []
+    for entities, panel in found["panels"].items():
+        last, foretold = panel["runs"][-1], panel["foretold_seconds"]
+        cells = [f"{last['rows']:,}", f"{foretold:.1f} s", f"{last['seconds']:.1f} s"]
+        rows.append([entities, *cells, f"{last['seconds'] / foretold - 1:+.0%}".replace("-", "−")])
+    return _table(("entities", "rows", "foretold", "taken", "beyond"), rows)
+
+
+def route_plan(found: Found) -> list[str]:
+    """Return what a billion rows and ten take, from the constants."""
+    rows: list[list[str]] = []
+    panels: list[str] = sorted(found["panels"], key=int)
+    for entities in dict.fromkeys((panels[0], panels[-1])):
+        panel = found["panels"][entities]
+        for count in (10**9, 10**10):
+            hours = count * panel["microseconds_a_row"] / 1e6 / 3600
+            read, wrote = (count * panel[f"bytes_{way}_a_row"] / 1e12 for way in ("read", "written"))
+            rate = 1e6 * (read + wrote) / (hours * 3600)
+            parts = f"{-(-count // 65536):,}"
+            cells = [f"{hours:,.1f}", f"{hours / 64:.2f}", f"{read:.2f}", f"{wrote:.2f}", f"{rate:.0f}", parts]
+            rows.append([entities, f"{count:,}", *cells])
+    head = (
+        "entities",
+        "rows",
+        "processor hours",
+        "hours on 64",
+        "TB read",
+        "TB written",
+        "MB a second and processor",
+        "parts of 65,536",
+    )
+    return _table(head, rows)
+
+
 STACKED = ("stacking, logistic", "stacking, boosted")
 TABLES: dict[str, Callable[[Found], list[str]]] = {
-    each.__name__: each
-    for each in (
-        holes,
-        holes_worlds,
-        no_harm,
-        hours,
-        costs,
-        regression,
-        graded_turns,
-        free_answers,
-    )
+    **{
+        each.__name__: each
+        for each in (
+            holes,
+            holes_worlds,
+            no_harm,
+            hours,
+            costs,
+            regression,
+            graded_turns,
+            free_answers,
+            route_growth,
+        )
+    },
+    "route_growth:floors": route_floors,
+    "route_growth:foretold": route_foretold,
+    "route_growth:plan": route_plan,
 }
 
 

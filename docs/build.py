@@ -55,7 +55,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
         "research",
         "get-the-data",
     ),
-    "explanation/index.md": ("theory", "decisions", "flow", "measuring"),
+    "explanation/index.md": ("theory", "decisions", "flow", "measuring", "scale"),
 }
 # A page that is in no navigation on purpose says so.
 ORPHAN = "---\norphan: true\n---\n"

@@ -21,6 +21,7 @@ ROOMS = [
     "core",
     "data",
     "engine",
+    "engines",
     "estimators",
     "evaluation",
     "experts",

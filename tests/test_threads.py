@@ -4,7 +4,8 @@ import threading
 
 import pytest
 
-from askwho._threads import in_order, processors
+from askwho import _threads
+from askwho._threads import in_order, processors, use_processors
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -64,3 +65,11 @@ def test_what_reading_raises_is_raised():
 
 def test_there_is_a_processor():
     assert processors() >= 1
+
+
+def test_a_worker_uses_its_share(monkeypatch):
+    monkeypatch.setattr(_threads, "_SHARE", [])
+    use_processors(7)
+    assert processors() == 7
+    use_processors(1)
+    assert processors() == 1

@@ -10,10 +10,21 @@ Given = TypeVar("Given")
 Made = TypeVar("Made")
 
 
+# Where a process is one of many that share a machine, whoever started them says how many processors each may use.
+_SHARE: list[int] = []
+
+
 def processors() -> int:
     """Return how many processors this process may use."""
+    if _SHARE:
+        return _SHARE[0]
     allowed = getattr(os, "sched_getaffinity", None)
     return (os.cpu_count() or 1) if allowed is None else len(allowed(0))
+
+
+def use_processors(count: int) -> None:
+    """Use so many from now on: an engine starts a worker for each processor, and none may take those of the others."""
+    _SHARE[:] = [count]
 
 
 def in_order(work: Callable[[Given], Made], items: Iterable[Given], *, workers: int) -> Iterator[Made]:

@@ -15,12 +15,12 @@ import sys
 from pathlib import Path
 
 from askwho.cli import _commands, _route, status_of
-from askwho.cli._shards import Shards
+from askwho.engines import Parts, Shards
 from askwho.report import _store
 
 WRITING = (
     "askwho/_files.py",
-    "askwho/cli/_shards.py",
+    "askwho/engines/_shards.py",
     "askwho/data/_writing.py",
     "askwho/report/_store.py",
     "askwho/persistence/_artefact.py",
@@ -31,7 +31,7 @@ ENTRIES = (
     (_commands, "write_batches"),
     (_route, "write_batches"),
     (Shards, "__init__"),
-    (Shards, "write"),
+    (Parts, "write"),
     (Shards, "finish"),
     (_store, "write"),
 )
@@ -45,7 +45,7 @@ FUNCTIONS = (
     "__init__",
     "_make",
     "_say",
-    "_kept",
+    "write_part",
     "finish",
 )
 

@@ -11,10 +11,10 @@ import typer
 
 from askwho._money import amount, nanos
 from askwho.cli import _options as o
-from askwho.cli._columns import decision_types
 from askwho.cli._kept import Kept
 from askwho.cli._printing import err, print_summary
 from askwho.data import Table, read_batches, write_batches
+from askwho.engines import decision_types
 from askwho.exceptions import InvalidInputError
 from askwho.experts import read_experts
 from askwho.ledger import Ledger, open_ledger

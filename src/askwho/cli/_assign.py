@@ -11,9 +11,9 @@ import typer
 
 from askwho._validation import missing, once
 from askwho.cli import _options as o
-from askwho.cli._columns import route_types
 from askwho.cli._printing import print_json, print_line, print_summary, print_table
 from askwho.data import table_of, write_batches
+from askwho.engines import route_types
 from askwho.exceptions import InvalidInputError
 from askwho.persistence import load
 from askwho.policy import Given, Target, assign

@@ -14,7 +14,6 @@ from askwho.cli import _options as o
 from askwho.cli._ask import ask_live
 from askwho.cli._assign import assign_batch
 from askwho.cli._collect import collect_log
-from askwho.cli._columns import decision_types
 from askwho.cli._data import data_app
 from askwho.cli._demo import run_demo
 from askwho.cli._ledger import set_budgets, write_log
@@ -32,18 +31,16 @@ from askwho.cli._printing import (
 from askwho.cli._route import route_queries
 from askwho.cli._studies import studies
 from askwho.cli._terminal import visible
-from askwho.data import Log, Table, describe, read_log, read_logs, read_table, write_batches
+from askwho.data import describe, read_log, read_table, write_batches
+from askwho.engines import decision_types
 from askwho.evaluation import evaluate as evaluate_policy
+from askwho.evaluation import unseen, unseen_batches
 from askwho.exceptions import InvalidInputError
 from askwho.fitting import calibrate as calibrate_policy
 from askwho.fitting import fit as fit_policy
 from askwho.fitting import priced, with_expert
 from askwho.persistence import digest, load, room_for, save
-from askwho.policy import Policy
 from askwho.report import write_report
-
-# What the log of a policy may have and later ones may lack: it is learned there.
-_OPTIONAL = ("propensity",)
 
 app = typer.Typer(
     help="Whom to ask about each query, how many of them, and how to combine what they say.",
@@ -206,7 +203,7 @@ def calibrate(
     """Take targets from rows that a policy has not seen, so that --confidence can be promised by them."""
     room_for(out_)
     loaded = load(policy, allow=o.words(allow))
-    fresh = _unseen(loaded, log)
+    fresh = unseen(loaded, log)
     done = calibrate_policy(loaded, fresh)
     save(done, out_)
     validated = done.tried.told(done.unit)
@@ -275,7 +272,7 @@ def evaluate(
     with err.status("evaluating") as status:
         result = evaluate_policy(
             loaded,
-            _batches(loaded, log),
+            unseen_batches(loaded, log),
             random_state=seed,
             progress=lambda rows: status.update(f"evaluating: {rows} rows"),
         )
@@ -330,7 +327,7 @@ def report(
     with err.status("evaluating"):
         made = write_report(
             loaded,
-            _unseen(loaded, table),
+            unseen(loaded, table),
             out_,
             title=log.name,
             by=None if by is None else (by, table[by]),
@@ -480,20 +477,3 @@ def demo(
 def run(arguments: list[str]) -> None:
     """Run one command as if it had been typed."""
     app(arguments, standalone_mode=False)
-
-
-def _unseen(policy: Policy, log: Path | Table) -> Log:
-    """Read a log as the policy's own was read."""
-    return read_log(log, policy.columns, base=_base_of(policy), optional=_OPTIONAL)
-
-
-def _batches(policy: Policy, log: Path) -> Iterator[Log]:
-    """Read a log as the policy's own was read, a batch at a time."""
-    columns = replace(policy.columns, task=policy.task)
-    usual = dict(zip(policy.panel.names, policy.judge.fees.usual.tolist(), strict=True))
-    return read_logs(log, columns, usual=usual, base=_base_of(policy), optional=_OPTIONAL)
-
-
-def _base_of(policy: Policy) -> str | None:
-    """The entity of the log that is the base, where one is."""
-    return next((entity.name for entity in policy.panel.entities if entity.kind == "base" and not entity.own), None)

@@ -9,7 +9,7 @@ import numpy as np
 from askwho.core import Answers, Cell
 from askwho.data import Table, id_texts, read_batches, table_of
 from askwho.exceptions import InvalidInputError
-from askwho.policy import Decisions, Policy
+from askwho.policy import Decisions, Policy, answer_columns, route_columns
 
 
 def matched(
@@ -31,8 +31,8 @@ def matched(
     taken = np.zeros(0, dtype=bool)
     before = 0
     pairs = itertools.zip_longest(
-        read_batches(routes, name="routes", texts=policy.route_texts),
-        read_batches(answers, name="answers", texts=[name]),
+        read_batches(routes, name="routes", texts=policy.route_texts, only=route_columns),
+        read_batches(answers, name="answers", texts=[name], only=lambda there: answer_columns(policy, there)),
     )
     for routed, answered in pairs:
         if by_position:

@@ -1,6 +1,8 @@
 """`askwho route`: whom to ask about each query of a table, in one file or in parts."""
 
-from collections.abc import Callable, Iterator, Mapping
+import importlib
+import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,15 +12,12 @@ import typer
 from askwho._threads import in_order, processors
 from askwho._validation import one_of
 from askwho.cli import _options as o
-from askwho.cli._columns import route_types, step_types
 from askwho.cli._printing import err, print_summary
-from askwho.cli._shards import Shards, facts_of
-from askwho.data import Table, read_batches, write_batches
+from askwho.data import Table, count_rows, read_batches, whole, write_batches
+from askwho.engines import Artefact, Made, Next, Parts, Route, Shards, facts_of, plan_of
 from askwho.exceptions import InvalidInputError
-from askwho.persistence import digest, load
 
-Routed = tuple[dict[str, Any], dict[str, float]]
-"""The columns of some routes, and the sums over them that are told in the end."""
+_ENGINES = ("local", "ray", "spark")
 
 
 def route_queries(
@@ -51,53 +50,40 @@ def route_queries(
         int | None,
         typer.Option(min=1, help="Write parts of so many rows; the same command goes on after it was killed."),
     ] = None,
+    engine: Annotated[
+        str, typer.Option(help="Who makes the parts: local (this process), ray or spark; the same bytes.")
+    ] = "local",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="How many at a time; as many as there are processors, unless said.")
+    ] = None,
     allow: o.Allow = None,
     seed: Annotated[int | None, typer.Option(help="The seed of exploring.")] = None,
     json_: o.Json = False,
 ) -> None:
     """Write for each query whom to ask, how many, the expected fee and the expected error."""
-    loaded = load(policy, allow=o.words(allow))
     target = o.target_of(k, fee_weight, budget, max_error, confidence, max_fee, max_loss, max_group)
     one_of(mode, "mode", ["at-once", "sequential"])
-    rng = np.random.default_rng(seed)
+    one_of(engine, "engine", list(_ENGINES))
     sequential = mode == "sequential"
     if sequential and target.k is not None:
         raise InvalidInputError("`--mode sequential` takes --fee-weight, or --budget and --max-error, got --k.")
     if coverage is not None and not sequential:
         raise InvalidInputError("`--coverage` must go with `--mode sequential` or `combine`: nothing is decided yet.")
+    if shard_rows is None and engine != "local":
+        raise InvalidInputError(f"`--shard-rows` must be given with --engine {engine}: its workers write parts.")
     if shard_rows is not None and explore and seed is None:
         raise InvalidInputError("`--seed` must be given to explore with --shard-rows: it must draw the same again.")
-
-    def routed(given: tuple[int, Table]) -> Routed:
-        number, batch = given
-        ids, chance = None, rng
-        if shard_rows is not None:
-            # A part is made of its rows, its number and the seed alone, so that it can be made again.
-            n, first = len(next(iter(batch.values()))), number * shard_rows
-            ids = None if loaded.id_column in batch else [str(first + i) for i in range(n)]
-            chance = np.random.default_rng(None if seed is None else [seed, number])
-        if sequential:
-            steps = loaded.next(batch, target=target, explore=explore, random_state=chance, ids=ids, coverage=coverage)
-            sums = {"queries": len(steps), "to_ask": int(steps.k.sum()), "fee": float(steps.fee.sum())}
-            return steps.next_columns(arrow=True), sums
-        decided = loaded.decide(batch, target, explore=explore, random_state=chance, ids=ids)
-        return decided.to_columns(arrow=True), {
-            "queries": len(decided),
-            "mean_k": float(decided.k.sum()),
-            "mean_expected_fee": float(decided.fee.sum()),
-            "mean_expected_error": float(decided.expected_error.sum()),
-        }
-
+    artefact = Artefact.at(policy, allow=o.words(allow))
+    work = Next(artefact, target, explore, seed, coverage) if sequential else Route(artefact, target, explore, seed)
+    work.load()
     # Who explores in one file draws by lot, one batch after the other: the same seed must draw the same. And a user's
     # own parts need not know of threads.
-    workers = 1 if allow or (explore and shard_rows is None) else processors()
-    batches = enumerate(read_batches(queries, rows=shard_rows, name="queries", texts=loaded.texts))
-    types = step_types(loaded) if sequential else route_types(loaded)
+    threads = 1 if allow or (explore and shard_rows is None) else workers or processors()
     if shard_rows is None:
-        total = _one_file(out_, in_order(routed, batches, workers=workers), types)
+        total = _one_file(out_, work, queries, threads)
     else:
         run = {
-            "policy": digest(policy),
+            "policy": artefact.digest,
             "queries": facts_of(queries, "queries"),
             "target": {name: value for name, value in vars(target).items() if value is not None},
             "mode": mode,
@@ -106,8 +92,11 @@ def route_queries(
             "shard_rows": shard_rows,
             "seed": seed,
         }
-        shards = Shards(out_, run)
-        total = _in_parts(shards, lambda: in_order(routed, shards.skip(batches), workers=workers), types)
+        parts = Parts(work, whole(queries), str(out_.resolve()), shard_rows)
+        if engine == "local":
+            total = _in_parts(Shards(out_, run), parts, threads)
+        else:
+            total = _elsewhere(engine, out_, run, parts, workers or processors())
     n = int(total.pop("queries", 0))
     if not n:
         raise InvalidInputError("`queries` must not be empty: there is no row in it.")
@@ -115,28 +104,61 @@ def route_queries(
     print_summary({"queries": n, **means, "out": str(out_)}, as_json=json_)
 
 
-def _one_file(path: Path, routes: Iterator[Routed], types: Mapping[str, type]) -> dict[str, float]:
+def _one_file(path: Path, work: Route | Next, queries: Path, threads: int) -> dict[str, float]:
     """Write routes to one file, batch by batch; return the sums of all."""
     total: dict[str, float] = {}
+    rng = np.random.default_rng(work.seed)
+    batches = read_batches(queries, name="queries", texts=work.load().texts, only=work.columns)
 
     def columns() -> Iterator[dict[str, Any]]:
-        for made, sums in routes:
+        for made, sums in in_order(lambda batch: work.made(batch, rng), batches, workers=threads):
             for name, value in sums.items():
                 total[name] = total.get(name, 0) + value
             err.print(f"{total['queries']} queries", markup=False)
             yield made
 
-    write_batches(path, columns(), types=types)
+    write_batches(path, columns(), types=work.types)
     return total
 
 
-def _in_parts(shards: Shards, routes: Callable[[], Iterator[Routed]], types: Mapping[str, type]) -> dict[str, float]:
+def _in_parts(shards: Shards, parts: Parts, threads: int) -> dict[str, float]:
     """Write the parts that are not there yet; return the sums of all."""
-    done = int(sum(sums["queries"] for sums in shards.sums))
-    if done:
-        err.print(f"{done} queries were routed before", markup=False)
-    for made, sums in routes():
-        shards.write(made, sums, types=types)
+    before = _told_before(shards)
+    done = int(sum(sums["queries"] for sums in before.values()))
+    first = next(number for number in range(len(before) + 1) if number not in before)
+
+    def made(given: tuple[int, Table]) -> tuple[int, Made]:
+        return given[0], parts.made(*given)
+
+    last = max(before, default=-1)
+    left = ((number, table) for number, table in parts.batches(first) if number not in before)
+    for number, (columns, sums) in in_order(made, left, workers=threads):
+        parts.write(number, (columns, sums))
+        last = max(last, number)
         done += int(sums["queries"])
         err.print(f"{done} queries", markup=False)
-    return shards.finish()
+    return shards.finish(last + 1)
+
+
+def _elsewhere(engine: str, folder: Path, run: Mapping[str, Any], parts: Parts, workers: int) -> dict[str, float]:
+    """Have an engine's workers write the parts that are not there yet; return the sums of all."""
+    adapter = importlib.import_module(f"askwho.engines.{engine}")
+    adapter.check_installed()
+    count = math.ceil(count_rows(parts.queries) / parts.rows)
+    shards = Shards(folder, run)
+    before = _told_before(shards)
+    done = int(sum(sums["queries"] for sums in before.values()))
+    plan = plan_of(count, before, rows=parts.rows, workers=workers)
+    if plan.num_rows:
+        for found in adapter.run(parts, plan, workers=workers):
+            done += sum(found.column("queries").to_pylist())
+            err.print(f"{done} queries", markup=False)
+    return shards.finish(count)
+
+
+def _told_before(shards: Shards) -> dict[int, dict[str, float]]:
+    """The sums of the parts that are there."""
+    before = shards.done()
+    if before:
+        err.print(f"{int(sum(sums['queries'] for sums in before.values()))} queries were routed before", markup=False)
+    return before

@@ -16,7 +16,8 @@ from askwho.data._problem import Description, Problem
 from askwho.data._same import EXACT, SAME, as_texts, commonest, is_own, keyed, keys_of
 from askwho.data._sampling import Sampling, moment
 from askwho.data._sentences import SentenceEncoder
-from askwho.data._tables import Table, lists, read_batches, read_table, table_of
+from askwho.data._stores import StoredFile, whole
+from askwho.data._tables import Table, count_rows, lists, read_batches, read_table, table_of
 from askwho.data._text import TextEncoder, fingerprints
 from askwho.data._writing import write_batches, write_table
 
@@ -36,6 +37,7 @@ __all__ = [
     "Resolved",
     "Sampling",
     "SentenceEncoder",
+    "StoredFile",
     "Table",
     "TextEncoder",
     "TextEncoding",
@@ -43,6 +45,7 @@ __all__ = [
     "as_texts",
     "column_of",
     "commonest",
+    "count_rows",
     "describe",
     "files_of",
     "fingerprints",
@@ -62,6 +65,7 @@ __all__ = [
     "resolve",
     "scored_by",
     "table_of",
+    "whole",
     "with_entity",
     "without_entity",
     "write_batches",

@@ -72,7 +72,7 @@ def describe(source: Any, columns: Columns) -> Description:  # noqa: ANN401 - as
 
 def _tables(source: str | Path | Table, texts: tuple[str, ...] = ()) -> Iterator[Table]:
     if isinstance(source, str | Path):
-        yield from read_batches(Path(source), texts=texts)
+        yield from read_batches(source, texts=texts)
     else:
         yield source
 

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from askwho.data._cells import cells, from_arrow, from_list
-from askwho.data._formats import files_of, holds_json, json_rows, pieces, read_file, reading
+from askwho.data._formats import Chosen, files_of, holds_json, json_rows, parquet_rows, pieces, read_file, reading
+from askwho.data._stores import File
 from askwho.exceptions import InvalidInputError
 
 BATCH = 1 << 16
@@ -26,7 +27,8 @@ def table_of(source: Any, name: str = "queries", *, texts: Collection[str] = ())
 
     A dict of columns; a dict of single values, which is one query; a list of dicts, where a key that is missing is an
     empty cell; a data frame of pandas or polars, lazy too; a table, a record batch or a reader of record batches of
-    Arrow, or whatever speaks its protocol; a file, a folder of files, or a pattern such as day-*.parquet. Cells that
+    Arrow, or whatever speaks its protocol; a file, a folder of files, or a pattern such as day-*.parquet, each of them
+    also by a URI such as s3://bucket/day-*.parquet. Cells that
     are lists of numbers of one length are one array of shape (n, d): of one query they need a list of one dict, for a
     list in a dict is a column.
 
@@ -45,7 +47,7 @@ def table_of(source: Any, name: str = "queries", *, texts: Collection[str] = ())
     if isinstance(source, Mapping):
         return _of_mapping(source, name)
     if isinstance(source, str | Path):
-        return _of_files(files_of(Path(source), name), name, texts)
+        return _of_files(files_of(source, name), name, texts)
     if isinstance(source, list | tuple):
         return _of_rows(source, name)
     if hasattr(source, "collect") and hasattr(source, "collect_schema"):
@@ -74,28 +76,57 @@ def read_batches(
     rows: int | None = None,
     name: str = "log",
     texts: Collection[str] = (),
+    only: Chosen | None = None,
+    skip: int = 0,
 ) -> Iterator[Table]:
     """Yield the columns of a table a batch at a time, each of shape (rows,) or (rows, numbers).
 
     Files and readers of record batches are never in memory as a whole. All batches but the last have `rows` rows.
+
+    Args:
+        source: as in `table_of`, or a reader of record batches.
+        rows: of a batch.
+        name: what a message calls the table.
+        texts: as in `table_of`.
+        only: from the columns that are there to those that are needed: others are not read from Parquet, and not
+            kept from other files.
+        skip: so many batches are left out; of Parquet they are hardly read.
     """
     rows = BATCH if rows is None else rows
     if isinstance(source, str | Path):
-        files = files_of(Path(source), name)
+        files = files_of(source, name)
         if _hold_json(files, name):
-            yield from _of_many_rows(_rows_of(files, name), rows, name)
-        else:
-            # The names of columns are those of the first file, and are decoded when they are looked at.
-            with reading(files[0], name):
-                yield from (_of_arrow(part, name) for part in _even(_parts_of(files, rows, name, texts), rows))
-    elif isinstance(source, pa.RecordBatchReader):
+            # Whatever keys the rows before them had are columns of the batches that are left.
+            yield from itertools.islice(_of_many_rows(_rows_of(files, name), rows, name), skip, None)
+            return
+        # The names of columns are those of the first file, and are decoded when they are looked at.
+        with reading(files[0], name):
+            parts = _parts_of(files, rows, name, texts, only, skip * rows)
+            yield from (_of_arrow(part, name) for part in _even(parts, rows))
+        return
+    if isinstance(source, pa.RecordBatchReader):
         with _receiving(source, name):
             parts = (pa.Table.from_batches([batch]) for batch in source)
-            yield from (_of_arrow(part, name) for part in _even(parts, rows))
-    else:
-        table = table_of(source, name, texts=texts)
-        for start in range(0, len(next(iter(table.values()))), rows):
-            yield {column: values[start : start + rows] for column, values in table.items()}
+            yield from (_of_arrow(part, name) for part in itertools.islice(_even(parts, rows), skip, None))
+        return
+    table = table_of(source, name, texts=texts)
+    for start in range(skip * rows, len(next(iter(table.values()))), rows):
+        yield {column: values[start : start + rows] for column, values in table.items()}
+
+
+def count_rows(source: str | Path, name: str = "queries") -> int:
+    """Return how many rows a table of Parquet files has, without reading them; or say that it must be one."""
+    files = files_of(source, name)
+    counts: list[int] = []
+    for file in files:
+        with reading(file, name):
+            found = parquet_rows(file, name)
+        if found is None:
+            raise InvalidInputError(
+                f"`{name}` must be Parquet for several workers, which read parts of it, got {str(file)!r}."
+            )
+        counts.append(found)
+    return sum(counts)
 
 
 def lists(values: np.ndarray, name: str) -> list[list[Any]]:
@@ -109,7 +140,7 @@ def lists(values: np.ndarray, name: str) -> list[list[Any]]:
     return found
 
 
-def _of_files(files: list[Path], name: str, texts: Collection[str]) -> Table:
+def _of_files(files: Sequence[File], name: str, texts: Collection[str]) -> Table:
     if _hold_json(files, name):
         return _of_rows(list(_rows_of(files, name)), name)
     # The names of columns are those of the first file, and are decoded when they are looked at.
@@ -117,7 +148,7 @@ def _of_files(files: list[Path], name: str, texts: Collection[str]) -> Table:
         return _of_arrow(pa.concat_tables(_like_the_first(_read(files, name, texts), name)), name)
 
 
-def _hold_json(files: list[Path], name: str) -> bool:
+def _hold_json(files: Sequence[File], name: str) -> bool:
     """Whether files hold rows of JSON: all of them, or none."""
     kinds = {holds_json(file) for file in files}
     if len(kinds) > 1:
@@ -125,30 +156,39 @@ def _hold_json(files: list[Path], name: str) -> bool:
     return kinds.pop()
 
 
-def _rows_of(files: list[Path], name: str) -> Iterator[dict[str, Any]]:
+def _rows_of(files: Sequence[File], name: str) -> Iterator[dict[str, Any]]:
     for file in files:
         with reading(file, name):
             yield from json_rows(file, name)
 
 
-def _read(files: list[Path], name: str, texts: Collection[str]) -> Iterator[tuple[Path, pa.Table]]:
+def _read(files: Sequence[File], name: str, texts: Collection[str]) -> Iterator[tuple[File, pa.Table]]:
     for file in files:
         with reading(file, name):
             yield file, read_file(file, name, texts)
 
 
-def _parts_of(files: list[Path], rows: int, name: str, texts: Collection[str]) -> Iterator[pa.Table]:
-    """The tables of files, piece by piece, as if they were one file."""
+def _parts_of(
+    files: Sequence[File], rows: int, name: str, texts: Collection[str], only: Chosen | None, start: int
+) -> Iterator[pa.Table]:
+    """The tables of files, piece by piece, as if they were one file, from a row on."""
 
-    def each() -> Iterator[tuple[Path, pa.Table]]:
+    def each() -> Iterator[tuple[File, pa.Table]]:
+        left = start
         for file in files:
             with reading(file, name):
-                yield from ((file, piece) for piece in pieces(file, rows, name, texts))
+                there = parquet_rows(file, name) if left else None
+                jump = min(left, there or 0)
+                left -= jump
+                for piece in pieces(file, rows, name, texts, only=only, start=jump):
+                    drop = min(left, piece.num_rows)
+                    left -= drop
+                    yield file, piece.slice(drop)
 
     return _like_the_first(each(), name)
 
 
-def _like_the_first(parts: Iterator[tuple[Path, pa.Table]], name: str) -> Iterator[pa.Table]:
+def _like_the_first(parts: Iterator[tuple[File, pa.Table]], name: str) -> Iterator[pa.Table]:
     """Tables with the columns and types of the first, in its order; or which file has others."""
     schema: Any = None
     for file, part in parts:

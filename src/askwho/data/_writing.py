@@ -32,7 +32,11 @@ def write_table(path: str | Path, table: Mapping[str, Any]) -> None:
 
 
 def write_batches(
-    path: str | Path, tables: Iterable[Mapping[str, Any]], *, types: Mapping[str, type] | None = None
+    path: str | Path,
+    tables: Iterable[Mapping[str, Any]],
+    *,
+    types: Mapping[str, type] | None = None,
+    facts: Mapping[str, str] | None = None,
 ) -> None:
     """Write columns batch by batch, so that a table larger than memory can be written; whole or not at all.
 
@@ -40,6 +44,7 @@ def write_batches(
         path: its ending tells the format.
         tables: columns by name.
         types: of columns that may be empty for many batches: `str`, `float`, or `list` of texts.
+        facts: what a Parquet file says of itself beside its rows; other formats have no room for it.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -52,7 +57,7 @@ def write_batches(
     try:
         for rows in _typed(_arrow(table, types or {}, as_text=suffix == ".csv") for table in tables):
             if writer is None:
-                writer = _WRITERS[suffix](partial, rows)
+                writer = _WRITERS[suffix](partial, rows.replace_schema_metadata(dict(facts) if facts else None))
             writer.write_table(rows)
         if writer is not None:
             writer.close()

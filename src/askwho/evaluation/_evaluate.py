@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from askwho import _validation as check
 from askwho.data import Log
 from askwho.evaluation import _settings as settings
-from askwho.evaluation._points import Resamples, Tally, error_interval, hulls, interval, ratio
+from askwho.evaluation._points import Resamples, Sums, Tally, error_interval, hulls, interval, ratio
 from askwho.exceptions import InvalidInputError
 from askwho.metrics import Frontier
 from askwho.policy import Policy
@@ -57,32 +57,48 @@ def evaluate(
     """
     check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     ranks = None if scores is None else checked_scores(scores, policy, len(log) if isinstance(log, Log) else None)
-    found: dict[str, list[Tally]] = {}
-    n = read = 0
+    total, read = Sums(), 0
     for number, whole in enumerate(_pieces(log) if isinstance(log, Log) else log):
-        rows = later(policy, whole)
-        start, read = read, read + len(whole)
-        if not len(rows):
-            continue
-        batch = whole if len(rows) == len(whole) else whole.rows(rows)
-        resamples = Resamples.of(batch.groups, policy.unit, draws=draws, random_state=random_state)
         # Scores that are too few are refused as the first rows that lack them are judged.
-        given = None if ranks is None else ranks[start:read].take(rows[rows + start < len(ranks)], axis=0)
-        held = Replay.of(policy, batch, scores=given)
-        every = settings.every_point(policy, held, random_state=number, in_turn=ranks is None)
-        for name, points in every.items():
-            tallies = resamples.tally(points) if points else []
-            found[name] = [a + b for a, b in zip(found[name], tallies, strict=True)] if name in found else tallies
-        n += len(batch)
+        given = None if ranks is None else ranks[read : read + len(whole)]
+        total += sums_of(policy, whole, scores=given, draws=draws, random_state=random_state, number=number)
+        read += len(whole)
         if progress is not None:
-            progress(n)
-    if not read:
-        raise InvalidInputError("`log` must not be empty: there is no row in it.")
-    if not n:
-        raise none_later(policy, read)
-    if ranks is not None:
+            progress(total.n)
+    if ranks is not None and total.n:
         check.same_shape(ranks, "scores", (read, len(policy.panel)), "one row for each query of the log")
-    return _figures(policy, found, n, read - n)
+    return figures(policy, total)
+
+
+def sums_of(
+    policy: Policy,
+    log: Log,
+    *,
+    scores: np.ndarray | None = None,
+    draws: int = 200,
+    random_state: int = 0,
+    number: int = 0,
+) -> Sums:
+    """Return the sums of a batch of a log; the arguments as in `evaluate`.
+
+    Args:
+        policy: fitted on other rows.
+        log: rows that the policy has not seen.
+        scores: shape (n, |A|), somebody else's, to rank by; fewer where the last rows have none.
+        draws: how many bootstrap resamples, by group.
+        random_state: their seed.
+        number: what tells the batch from others: the seed of committees that are drawn at random.
+    """
+    rows = later(policy, log)
+    if not len(rows):
+        return Sums(left_out=len(log))
+    batch = log if len(rows) == len(log) else log.rows(rows)
+    resamples = Resamples.of(batch.groups, policy.unit, draws=draws, random_state=random_state)
+    given = None if scores is None else scores.take(rows[rows < len(scores)], axis=0)
+    held = Replay.of(policy, batch, scores=given)
+    every = settings.every_point(policy, held, random_state=number, in_turn=scores is None)
+    found = {name: resamples.tally(points) if points else [] for name, points in every.items()}
+    return Sums(len(batch), len(log) - len(batch), found)
 
 
 def _pieces(log: Log) -> Iterator[Log]:
@@ -90,7 +106,13 @@ def _pieces(log: Log) -> Iterator[Log]:
         yield log if len(log) <= _ROWS else log.rows(np.arange(start, min(start + _ROWS, len(log))))
 
 
-def _figures(policy: Policy, found: dict[str, list[Tally]], n: int, left_out: int) -> dict[str, Any]:
+def figures(policy: Policy, sums: Sums) -> dict[str, Any]:
+    """Return what sums over all batches of a log tell: what `evaluate` returns."""
+    if not sums.n and not sums.left_out:
+        raise InvalidInputError("`log` must not be empty: there is no row in it.")
+    if not sums.n:
+        raise none_later(policy, sums.left_out)
+    found = sums.found
     names, fees, errors = policy.panel.names, policy.judge.fees.usual, np.array(policy.facts.entity_errors)
     outside = np.flatnonzero(~policy.panel.own)
     best = int(outside[errors[outside].argmin()])
@@ -100,8 +122,8 @@ def _figures(policy: Policy, found: dict[str, list[Tally]], n: int, left_out: in
     return {
         "task": policy.task,
         "unit": policy.unit.to_json(),
-        "n": n,
-        "left_out": left_out,
+        "n": sums.n,
+        "left_out": sums.left_out,
         "entities": [{"name": name, "fee": float(fees[j]), **_error_of(singles[j])} for j, name in enumerate(names)],
         "baselines": {
             "best_single": {"name": names[best], **figures_of(singles[best])},

@@ -127,6 +127,29 @@ class Tally:
 
 
 @dataclass(frozen=True, eq=False)
+class Sums:
+    """What evaluating adds up over the rows of a log; those of two batches add up, in any order.
+
+    Args:
+        n: how many rows were judged.
+        left_out: how many were not, for they did not come after what the policy comes from.
+        found: the sums of every setting, by kind, each kind with the same settings whatever the rows.
+    """
+
+    n: int = 0
+    left_out: int = 0
+    found: Mapping[str, Sequence[Tally]] = field(default_factory=dict[str, "Sequence[Tally]"])
+
+    def __add__(self, other: "Sums") -> "Sums":
+        both = {
+            name: [a + b for a, b in zip(tallies, other.found[name], strict=True)]
+            for name, tallies in self.found.items()
+            if name in other.found
+        }
+        return Sums(self.n + other.n, self.left_out + other.left_out, {**self.found, **other.found, **both})
+
+
+@dataclass(frozen=True, eq=False)
 class Resamples:
     """Bootstrap weights by group, and the means they give.
 

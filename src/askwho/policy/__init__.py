@@ -17,6 +17,7 @@ from askwho.policy._given_chances import GivenChances
 from askwho.policy._judge import Judge
 from askwho.policy._learned_chances import LearnedChances, learn_looked_up
 from askwho.policy._leaving import most_alike, unpromised
+from askwho.policy._needed import answer_columns, query_columns, route_columns, step_columns
 from askwho.policy._newcomers import Newcomers
 from askwho.policy._outcomes import Outcomes, Setting, grouped
 from askwho.policy._overlap import SHARES, overlaps
@@ -75,6 +76,7 @@ __all__ = [
     "Shrinkage",
     "Target",
     "Why",
+    "answer_columns",
     "answers_of_all",
     "assign",
     "check_rule",
@@ -86,6 +88,9 @@ __all__ = [
     "most_alike",
     "named_answers",
     "overlaps",
+    "query_columns",
+    "route_columns",
     "rule_names",
+    "step_columns",
     "unpromised",
 ]

@@ -21,6 +21,8 @@ from askwho.policy._seen import Judgement, Seen
 
 # The columns without which decisions cannot be combined, or told from another policy's.
 _NEEDED = ("id", "order", "k", "fees", "expected_errors", "expected_error", "propensity", "propensities", "base_answer")
+ROUTES = (*_NEEDED, "scores", "there", "base_shares")
+"""The columns of routes that are ever read back."""
 
 
 @dataclass(frozen=True, eq=False)
