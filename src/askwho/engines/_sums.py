@@ -15,7 +15,7 @@ from askwho.engines._artefact import Artefact
 from askwho.evaluation import Sums, Tally, figures, sums_of, unseen_batch
 from askwho.policy import Policy
 
-_DRAWN = ("rows", "scored", "expected", "losses", "fees", "charged")
+_DRAWN = ("rows", "scored", "expected", "hoped", "came", "fees", "charged")
 _SCHEMA = pa.schema(
     [
         ("batch", pa.int64()),
@@ -25,7 +25,7 @@ _SCHEMA = pa.schema(
         ("place", pa.int64()),
         *((name, pa.list_(pa.float64())) for name in _DRAWN),
         ("squares", pa.float64()),
-        ("chance", pa.float64()),
+        ("doubt", pa.float64()),
         ("labels", pa.string()),
         ("means", pa.string()),
     ]
@@ -145,7 +145,7 @@ def _row(tally: Tally) -> dict[str, Any]:
     return {
         **{name: getattr(tally, name).tolist() for name in _DRAWN},
         "squares": tally.squares,
-        "chance": tally.chance,
+        "doubt": tally.doubt,
         "labels": json.dumps(dict(tally.labels)),
         "means": json.dumps(dict(tally.means)),
     }
@@ -153,7 +153,7 @@ def _row(tally: Tally) -> dict[str, Any]:
 
 def _tally(policy: Policy, row: Mapping[str, Any]) -> Tally:
     told: dict[str, Any] = {name: np.array(row[name]) for name in _DRAWN}
-    told |= {name: row[name] for name in ("squares", "chance")}
+    told |= {name: row[name] for name in ("squares", "doubt")}
     told["labels"] = json.loads(row["labels"])
     told["means"] = {name: tuple(sums) for name, sums in json.loads(row["means"]).items()}
     return Tally(policy.unit, **told)
