@@ -17,6 +17,7 @@ from askwho.data import Table, count_rows, read_batches, whole, write_batches
 from askwho.engines import Artefact, Made, Next, Parts, Route, Shards, facts_of, plan_of
 from askwho.exceptions import InvalidInputError
 
+# By what a table is routed in parts: processes of this machine, or an engine that is installed.
 _ENGINES = ("local", "ray", "spark")
 
 

@@ -15,6 +15,7 @@ from askwho.exceptions import InvalidInputError
 
 # A scheme has two letters or more: one alone is a disk. A path that was made of a URI has lost a slash.
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)", re.DOTALL)
+# What makes a name a pattern.
 _MARKS = "*?["
 
 

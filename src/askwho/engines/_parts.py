@@ -19,7 +19,9 @@ from askwho.policy import Policy
 _READ_ON_END = 1 << 20
 # Each worker gets about so many stretches, so that none waits long for the last.
 _STRETCHES = 4
+# What a worker is given, and what it says when it is done: an engine moves tables alone.
 _PLAN = pa.schema([("first", pa.int64()), ("parts", pa.int64())])
+# Likewise.
 _SAID = pa.schema([("part", pa.int64()), ("queries", pa.int64())])
 
 

@@ -15,7 +15,9 @@ from askwho.engines._artefact import Artefact
 from askwho.evaluation import Sums, Tally, figures, sums_of, unseen_batch
 from askwho.policy import Policy
 
+# Sums that a tally has of the sample and of each resample.
 _DRAWN = ("rows", "scored", "expected", "hoped", "came", "fees", "charged")
+# A row of it is a setting, or tells how many queries there were.
 _SCHEMA = pa.schema(
     [
         ("batch", pa.int64()),

@@ -8,6 +8,7 @@ import pyarrow as pa
 from askwho.data import named
 from askwho.policy import Policy
 
+# As Arrow writes each type: an engine must know before the first row.
 _ARROW: dict[type, pa.DataType] = {str: pa.string(), float: pa.float64(), list: pa.list_(pa.string())}
 
 

@@ -141,6 +141,7 @@ _CIFAR10 = Experiment(
     cardinality=_HEAD,
     arms={**_SHIFTS, **_BEST_RATES, "ResNet-10, shift max": Arm("max", depth=10, moved=True, epochs=60)},
 )
+# Others differ from it by what their entities learned from.
 _SVHN = Experiment(
     "svhn",
     "svhn",
@@ -151,6 +152,7 @@ _SVHN = Experiment(
     cardinality=replace(_HEAD, batch=256),
     arms={**_SHIFTS, "ResNet-10, shift max": Arm("max", depth=10, rates=_RATES)},
 )
+# Another differs from it by its base.
 _CIFAR100 = Experiment(
     "cifar100",
     "cifar100",
