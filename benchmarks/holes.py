@@ -209,20 +209,20 @@ def judged(policy: Policy, test: Log, mode: str, seed: int) -> dict[str, Any]:
 
 
 def summarise_judged(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Print, by mode, how far off and how often covered, over logs and seeds."""
+    """Print, by log and mode, how far off and how often covered, over seeds."""
     summary: list[dict[str, Any]] = []
-    for mode in dict.fromkeys(row["mode"] for row in found):
+    for name, mode in dict.fromkeys((row["log"], row["mode"]) for row in found):
         for kind in ("adaptive", "sequential"):
-            rows = [row[kind] for row in found if row["mode"] == mode and row[kind]["off"] is not None]
+            rows = [row[kind] for row in found if (row["log"], row["mode"]) == (name, mode) and row[kind]["told"]]
             if rows:
-                off = np.array([row["off"] for row in rows])
                 line = {
+                    "log": name,
                     "mode": mode,
                     "kind": kind,
-                    "off": float(off.mean()),
-                    "noise": float(off.std() / np.sqrt(len(off))),
-                    "covered": float(np.mean([row["covered"] for row in rows])),
-                    "cells": len(rows),
+                    "off": [row["off"] for row in rows],
+                    "covered": sum(row["covered"] * row["told"] for row in rows) / sum(row["told"] for row in rows),
+                    "told": sum(row["told"] for row in rows),
+                    "untold": sum(row[kind]["untold"] for row in found if (row["log"], row["mode"]) == (name, mode)),
                 }
                 summary.append(line)
                 print(line)
