@@ -82,6 +82,27 @@ def holes_worlds(found: Found) -> list[str]:
     return _table(head, rows)
 
 
+def holes_judged(found: Found) -> list[str]:
+    """Return, by log, how far figures of thinned rows are from those of the same rows complete, and what is covered."""
+    rows: list[list[str]] = []
+    for log, kind in dict.fromkeys((each["log"], each["kind"]) for each in found["summary"]):
+        mine = [each for each in found["summary"] if (each["log"], each["kind"]) == (log, kind)]
+        off = [one for each in mine for one in each["off"]]
+        told, untold = (sum(each[name] for each in mine) for name in ("told", "untold"))
+        worst = min(mine, key=lambda each: each["covered"])
+        rows.append(
+            [
+                f"{log}, {_way(kind == 'sequential')}",
+                f"{told} of {told + untold}",
+                f"{_signed(_mean(off))} ({_signed(min(off))} to {_signed(max(off))})",
+                f"{sum(each['covered'] * each['told'] for each in mine) / told:.1%}",
+                f"{worst['covered']:.0%} ({worst['mode']})",
+            ]
+        )
+    head = ("log", "settings told", "off, in the mean (by split)", "intervals of 95% that hold", "at the least")
+    return _table(head, rows)
+
+
 def no_harm(found: Found) -> list[str]:
     """Return, by log, the difference to the single and its upper limit, at the budget where that is highest."""
     rows: list[list[str]] = []
@@ -244,6 +265,7 @@ TABLES: dict[str, Callable[[Found], list[str]]] = {
         each.__name__: each
         for each in (
             holes,
+            holes_judged,
             holes_worlds,
             no_harm,
             hours,
