@@ -2,12 +2,13 @@
 
 import contextlib
 import gzip
+import io
 import json
 import re
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from pathlib import Path, PurePath
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -208,11 +209,11 @@ def json_rows(path: File, name: str) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def _lines_of(path: File) -> IO[str]:
+def _lines_of(path: File) -> io.TextIOWrapper:
     if isinstance(path, StoredFile):
         return lines_of(path)
-    opened = gzip.open if _is_packed(path) else open
-    return opened(path, "rt", encoding="utf-8-sig", newline="\n")
+    stream = gzip.open(path, "rb") if _is_packed(path) else path.open("rb")  # noqa: SIM115 - whoever reads closes it
+    return io.TextIOWrapper(stream, encoding="utf-8-sig", newline="\n")
 
 
 def _arrow(path: File) -> Iterator[pa.Table]:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ Made = tuple[dict[str, Any], dict[str, float]]
 """Columns, and the sums over them that are told in the end."""
 
 
+@runtime_checkable
 class Work(Protocol):
     """What is done with each batch, wherever its worker runs. It is sent there: a few plain words, no policy."""
 
