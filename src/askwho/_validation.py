@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -160,6 +161,9 @@ def missing(value: Any) -> bool:  # noqa: ANN401
     """Return whether a value is None, NaN, NaT or pandas' NA."""
     if isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):
         return bool(np.isnan(value))
+    if isinstance(value, Decimal):
+        # One kind of them raises where it is compared.
+        return value.is_nan()
     # pandas' own nulls are told by name: comparing them raises, and pandas is optional.
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 

@@ -1,6 +1,7 @@
 """Faults that no single column shows, each planted alone: one line, with the remedy; none of a clean log."""
 
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -512,3 +513,14 @@ def test_features_of_bytes_that_are_no_text_are_described():
     table = {"truth": [1, 2], "answer_a": [1, 2], "answer_b": [1, 1], "x_0": [b"\x80", b"\x80"], "x_1": [0.5, 0.2]}
     found = describe(table, Columns(truth="truth", answers="answer_*", features="x_*"))
     assert any(each.column == "x_0" and "the same value" in each.message for each in found.problems)
+
+
+@pytest.mark.parametrize("signal", ["NaN", "sNaN"])
+@pytest.mark.parametrize("column", ["x_0", "truth", "answer_left"])
+def test_a_decimal_number_that_is_none_is_missing(signal, column):
+    values = [Decimal(i % 2) for i in range(40)]
+    table = {"x_0": values, "truth": values, "answer_left": values}
+    table = {name: np.array(each, dtype=object) for name, each in table.items()}
+    table[column][3] = Decimal(signal)
+    found = describe(table, Columns(truth="truth", answers="answer_*", features="x_*", nulls="not-asked"))
+    assert found.rows == 40

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class Truths:
         self._count(self.cells.add(values, start))
         if self.copies:
             truth = values.tolist()
-            self.copies = {name for name in self.copies if table[name].tolist() == truth}
+            self.copies = {name for name in self.copies if _same(table[name].tolist(), truth)}
 
     def _count(self, kept: np.ndarray) -> None:
         if len(kept) and self.cells.kind == "numbers" and kept.dtype.kind not in "iub":
@@ -85,3 +86,11 @@ class Truths:
             rare = sum(count < 5 for count in self.classes.values())
             if rare:
                 yield Problem("warning", f"{rare} classes with fewer than five rows", name)
+
+
+def _same(one: list[Any], other: list[Any]) -> bool:
+    """Whether two columns hold the same; a decimal number that signals that it is none equals nothing, not itself."""
+    try:
+        return one == other
+    except ArithmeticError:
+        return False
