@@ -17,6 +17,8 @@ PAGES = (ROOT / "docs" / "measured.md", ROOT / "docs" / "explanation" / "scale.m
 RESULTS = ROOT / "benchmarks" / "results"
 MARK = re.compile(r"<!-- ((\w+)(?::\w+)?) -->\n.*?<!-- end -->", re.DOTALL)
 Found = dict[str, Any]
+MANY = 50
+"""Of fewer draws than this a share is not told."""
 
 
 def main() -> None:
@@ -100,6 +102,43 @@ def holes_judged(found: Found) -> list[str]:
             ]
         )
     head = ("log", "settings told", "off, in the mean (by split)", "intervals of 95% that hold", "at the least")
+    return _table(head, rows)
+
+
+def promise_from_fit(found: Found) -> list[str]:
+    """Return, by population and rows: promises broken, how often one is made, and how much of a budget is spent."""
+    every = sorted(cell["p"] for cell in found["from_fit"])
+    corrected = {p: min(1.0, max((len(every) - i) * q for i, q in enumerate(every) if q <= p)) for p in every}
+    rows: list[list[str]] = []
+    for kind, n in dict.fromkeys((cell["population"], cell["rows"]) for cell in found["from_fit"]):
+        mine = [cell for cell in found["from_fit"] if (cell["population"], cell["rows"]) == (kind, n)]
+        worst = max(mine, key=lambda cell: cell["broken"] / cell["draws"])
+        # Of a handful of promises there is no share to tell.
+        could = [each for each in mine if each.get("one_test_could", 0) >= MANY and "error" in each["target"]]
+        least = min(could, key=lambda each: each["promised"] / each["one_test_could"], default=None)
+        spent = [
+            each["part_of_budget_spent"] for each in mine if each["target"].startswith("budget") and each["promised"]
+        ]
+        rows.append(
+            [
+                kind,
+                f"{n:,}",
+                str(len(mine)),
+                f"{worst['broken']} of {worst['draws']}",
+                f"{min(corrected[each['p']] for each in mine):.2f}",
+                "-" if least is None else f"{least['promised']} of {least['one_test_could']} ({least['target']})",
+                f"{min(spent):.0%}" if spent else "-",
+            ]
+        )
+    head = (
+        "population",
+        "rows",
+        "targets",
+        "most broken",
+        "least p, corrected",
+        "errors promised, of those that one test could, at the least",
+        "of a budget spent, at the least",
+    )
     return _table(head, rows)
 
 
@@ -267,6 +306,7 @@ TABLES: dict[str, Callable[[Found], list[str]]] = {
             holes,
             holes_judged,
             holes_worlds,
+            promise_from_fit,
             no_harm,
             hours,
             costs,
