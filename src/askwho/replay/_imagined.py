@@ -12,24 +12,15 @@ from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from numpy.polynomial.hermite_e import hermeval
-from scipy.special import ndtr, ndtri
 
 from askwho.core import Answers, Cell, task_errors
 from askwho.data import Log
+from askwho.replay._correlated import correlations, erring
 
 # Expected errors are kept so far from 0 and 1: nobody is known to be always right.
 _CLIP = 0.005
 # A class moves an entity's expected error as far as its rows say, beside so many at the mean.
 _PRIOR_ROWS = 10.0
-# Correlations that are tried, in steps that some thousand rows can tell apart; nobody is another's mirror or copy.
-_TRIED = np.linspace(-0.5, 0.95, 59)
-# Terms of the tetrachoric series: at a correlation of 0.9 those beyond are less than a hundredth of it.
-_TERMS = 12
-# Sweeps of Gibbs' sampler: with a correlation of 0.7 the first draw is forgotten after ten.
-_SWEEPS = 15
-# An eigenvalue of correlations is no less: entities that err alike are still two.
-_LEAST_OWN = 0.02
 # A correlation over fewer common rows has a standard error above 0.14: the mean of the others stands in.
 _FEWEST_ROWS = 50
 # No query is taken to be easier than this part of an entity's mean.
@@ -77,12 +68,12 @@ def _classes(log: Log, expected: np.ndarray, keep: np.ndarray, rng: np.random.Ge
     named = len(kinds) <= _MOST_CLASSES
     classes = truth if named else truth * 0
     likely = _by_class(np.clip(expected, _CLIP, 1 - _CLIP), wrong, asked, classes)
-    erred = _erring(likely, _correlations(likely, wrong, asked), wrong, keep, rng)
+    erred = erring(likely, correlations(likely, wrong, asked), wrong, keep, rng)
     donor = _donors(erred, wrong, asked, classes, keep, rng)
     values, states, info = log.answers.values.copy(), log.answers.states.copy(), log.info.copy()
     # What misleads is nobody's own wrong answer: it is borrowed once more.
     another = _donors(erred, wrong, asked, classes, keep, rng)
-    follow, (place, leads) = _led(log.answers, wrong & asked, keep, erred, another, classes, rng)
+    follow, place, leads = _led(log.answers, wrong & asked, keep, erred, another, classes, rng)
     said = log.answers.values[place]
     for j in range(len(log.panel)):
         draw, source = ~keep[:, j], donor[:, j]
@@ -119,96 +110,6 @@ def _by_class(expected: np.ndarray, wrong: np.ndarray, asked: np.ndarray, truth:
     return np.clip(found, _CLIP, 1 - _CLIP)
 
 
-def _erring(
-    likely: np.ndarray, link: np.ndarray, wrong: np.ndarray, keep: np.ndarray, rng: np.random.Generator
-) -> Bool[np.ndarray, "n a"]:
-    """Who errs: known where `keep`, else drawn beside it by Gibbs' sampler (Albert and Chib 1993).
-
-    Behind every error lies a normal number below the level that the entity errs at; those of a query are correlated.
-    """
-    level, precision = ndtri(likely), np.linalg.inv(link)
-    # Of a number between two levels the place between their quantiles is uniform.
-    low, high = np.where(keep & ~wrong, level, -np.inf), np.where(keep & wrong, level, np.inf)
-    behind = _between(low, high, rng)
-    for _ in range(_SWEEPS if keep.any() else 0):
-        for j in range(link.shape[0]):
-            deviation = precision[j, j] ** -0.5
-            mean = behind[:, j] - behind @ precision[:, j] / precision[j, j]
-            behind[:, j] = mean + deviation * _between(
-                (low[:, j] - mean) / deviation, (high[:, j] - mean) / deviation, rng
-            )
-    if not keep.any():
-        behind = behind @ np.linalg.cholesky(link).T
-    return np.where(keep, wrong, behind < level)
-
-
-def _between(low: np.ndarray, high: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Normal numbers between two levels."""
-    first, last = ndtr(low), ndtr(high)
-    return ndtri(np.clip(first + rng.random(first.shape) * (last - first), 1e-12, 1 - 1e-12))
-
-
-def _correlations(likely: np.ndarray, wrong: np.ndarray, asked: np.ndarray) -> Float[np.ndarray, "a a"]:
-    """Tetrachoric correlations of who errs, each drawn to what equals of their kind have, as far as its rows say.
-
-    Two who err often together are seen by the sum of products of what came beyond what was expected, which is a power
-    series in their correlation. Those of like skill mostly share more: pairs are drawn to a line in the sum and in the
-    difference of their levels, and that to one correlation for all (empirical Bayes, at both steps).
-    """
-    count = likely.shape[1]
-    if count == 1:
-        return np.ones((1, 1))
-    level = ndtri(likely)
-    density = np.exp(-0.5 * np.square(level)) / math.sqrt(2.0 * math.pi)
-    series: list[np.ndarray] = []
-    for k in range(_TERMS):
-        term = hermeval(level, [0.0] * k + [1.0]) / math.sqrt(math.factorial(k + 1))
-        part = np.where(asked, density * term, 0.0)
-        series.append(part.T @ part)
-    beyond = np.where(asked, wrong - likely, 0.0)
-    spread = np.where(asked, likely * (1.0 - likely), 0.0)
-    together, chance = beyond.T @ beyond, spread.T @ spread
-    apart = np.triu_indices(count, 1)
-    skill = ndtri(likely.mean(axis=0))
-    sides = np.stack([skill[:, None] + skill, np.abs(skill[:, None] - skill)])[:, *apart]
-    pairs = [each[apart] for each in series]
-    whole = [float(each.sum()) for each in pairs]
-    at = sum(each * _TRIED ** (k + 1) for k, each in enumerate(whole))
-    usual = float(_TRIED[np.abs(at - together[apart].sum()).argmin()])
-    found = np.full(len(apart[0]), usual)
-    for _ in range(3):
-        slope = np.maximum(sum((k + 1) * each * found**k for k, each in enumerate(pairs)), 1e-12)
-        told = found + (together[apart] - sum(each * found ** (k + 1) for k, each in enumerate(pairs))) / slope
-        variance = np.maximum(chance[apart], 1e-12) / np.square(slope)
-        prior, between = _in_line(told, variance, sides)
-        found = np.clip((told * between + prior * variance) / (between + variance), _TRIED[0], _TRIED[-1])
-    link = np.eye(count)
-    link[apart] = found
-    values, vectors = np.linalg.eigh(link + link.T - np.eye(count))
-    link = (vectors * np.maximum(values, _LEAST_OWN)) @ vectors.T
-    deviation = np.sqrt(np.diag(link))
-    return link / np.outer(deviation, deviation)
-
-
-def _in_line(told: np.ndarray, variance: np.ndarray, sides: np.ndarray) -> tuple[np.ndarray, float]:
-    """A line through what is told of pairs, drawn to their mean as far as it is in doubt; how far pairs are off it."""
-    weights = 1.0 / variance
-    mean = float((weights * told).sum() / weights.sum())
-    off = max(0.0, float((weights * (np.square(told - mean) - variance)).sum() / weights.sum()))
-    if len(told) > 1 + len(sides):
-        weights = 1.0 / (variance + off)
-        centred = sides - (weights * sides).sum(axis=1, keepdims=True) / weights.sum()
-        mean = float((weights * told).sum() / weights.sum())
-        information = (weights * centred) @ centred.T + 1e-9 * np.eye(len(sides))
-        slopes = np.linalg.solve(information, (weights * centred) @ (told - mean))
-        sure = float(slopes @ information @ slopes)
-        line = mean + max(0.0, 1.0 - len(sides) / max(sure, 1e-12)) * (slopes @ centred)
-    else:
-        line = np.full(len(told), mean)
-    weights = 1.0 / variance
-    return line, max(1e-6, float((weights * (np.square(told - line) - variance)).sum() / weights.sum()))
-
-
 def _donors(
     erred: np.ndarray,
     wrong: np.ndarray,
@@ -243,7 +144,7 @@ def _led(
     donor: np.ndarray,
     truth: np.ndarray,
     rng: np.random.Generator,
-) -> tuple[Bool[np.ndarray, "n a"], tuple[tuple[np.ndarray, np.ndarray], Bool[np.ndarray, " n"]]]:
+) -> tuple[Bool[np.ndarray, "n a"], tuple[np.ndarray, np.ndarray], Bool[np.ndarray, " n"]]:
     """Who of those that err would say what misleads most on the query, the cell that says it, and whether there is one.
 
     A query has one wrong answer that misleads: who errs says it, or what he would say of another query. How often is
@@ -266,7 +167,8 @@ def _led(
     share = math.sqrt(min(max(beyond / max(possible, 1e-9), 0.0), _MOST_ALIKE))
     chance = max(_LEAST_CHANCE, 1.0 - possible / pairs) if pairs else _LEAST_CHANCE
     heard = np.where(keep, codes, -1)
-    return rng.random(wrong.shape) < share, _leader(heard, share, chance, erred & ~keep, donor, spoke, rng)
+    follow = rng.random(wrong.shape) < share
+    return follow, *_leader(heard, share, chance, erred & ~keep, donor, spoke, rng)
 
 
 def _leader(
