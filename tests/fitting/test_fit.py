@@ -214,3 +214,13 @@ def test_the_rule_of_turns_is_tried_on_rows_that_it_was_not_learned_from(log, mo
     for name in ("errors", "fees", "sizes"):
         np.testing.assert_array_equal(getattr(after, name)[:, half], getattr(before, name)[:, half], err_msg=name)
     assert (after.sizes[:, ~half] != before.sizes[:, ~half]).any()
+
+
+@pytest.mark.parametrize("base", ["auto", "none"])
+def test_bytes_are_refused_before_anything_is_learned(base):
+    table = synthetic.classification(60)
+    table |= {name: values.astype("S") for name, values in table.items() if name.startswith(("truth", "answer_"))}
+    with pytest.raises(
+        InvalidInputError, match="must hold text, numbers or dates to be learned from, got bytes: decode"
+    ):
+        fit(read_log(table, synthetic.COLUMNS), base=base)

@@ -91,6 +91,10 @@ def fit(
     check.whole_number(max_k, "max_k", minimum=1)
     settings = checked_cardinality(cardinality)
     check_learner(learner)
+    if log.truth is not None and log.truth.dtype.kind == "S":
+        raise InvalidInputError(
+            "`log` must hold text, numbers or dates to be learned from, got bytes: decode them first."
+        )
     log = with_costs(log)
     seed = check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     whole, (log, kept) = log, _kept_apart(log, check.finite_number(promise, "promise", minimum=0.0), seed)
