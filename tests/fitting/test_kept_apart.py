@@ -104,6 +104,11 @@ def written(policy, folder):
     return {key: cells for key, cells in found.items() if ".kept/" not in key} | {"manifest": manifest}, found
 
 
+def rows_tried(policy):
+    """What a policy was tried on, at once and, where it can, in turn."""
+    return [policy.tried] if policy.turns is None else [policy.tried, policy.turns.tried]
+
+
 def which(log, share=SHARE, seed=0):
     """Which rows are kept."""
     return np.isin(log.groups, _kept_apart(log, share, seed)[1].groups)
@@ -123,6 +128,9 @@ def test_nothing_but_their_outcomes_is_made_of_kept_rows(kind, tmp_path):
     assert one.keys() == other.keys()
     for name, cells in one.items():
         assert cells == other[name], name
+    # Where tests begin is not theirs to say.
+    for mine, other in zip(rows_tried(ours), rows_tried(theirs), strict=True):
+        assert mine.kept.easiest == other.kept.easiest == mine.least()
     # Else the kept rows were not even looked at, or nothing was altered.
     apart = {name for name in all_one if ".kept/" in name}
     assert {"tried.kept/errors", "tried.kept/fees", "tried.kept/coins"} <= apart
@@ -172,6 +180,10 @@ def test_calibrating_takes_the_place_of_kept_rows(promising, tmp_path):
             assert (rows.fresh, rows.kept, rows.fees.shape[1]) == (True, None, 250)
         with pytest.raises(InvalidInputError, match="250 rows cannot promise less"):
             each.setting(Target(max_error=0.001, confidence=0.9))
+    # The same rows a second time do not say where their own tests begin.
+    again = calibrate(ours, read_log(synthetic.classification(250, seed=7), synthetic.COLUMNS))
+    for one, two, taught in zip(rows_tried(ours), rows_tried(again), rows_tried(promising), strict=True):
+        assert one.easiest == two.easiest == taught.least()
 
 
 @pytest.mark.parametrize(

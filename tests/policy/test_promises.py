@@ -174,6 +174,36 @@ def test_the_path_goes_by_price_in_whatever_order_prices_were_given():
         assert promises(turned).choose(**target, confidence=0.95) == promises(rows).choose(**target, confidence=0.95)
 
 
+def bent(n=400, **more):
+    """Rows that err most where money is no object: a promise that began there would end there."""
+    rates = np.array([0.3] * 10 + [0.06] * 10 + [0.3] * 10)
+    errors = (np.linspace(0, 1, n, endpoint=False) < rates[:, None]).astype(float)
+    fees = np.linspace(1, 0.2, 30)[:, None] * np.ones(n)
+    return Outcomes(np.arange(30.0), errors, fees, np.ones((30, n), dtype=np.intp), coins=np.full(n, 0.5), **more)
+
+
+def test_an_error_is_promised_from_where_other_rows_erred_least():
+    assert 12 <= bent().least() <= 17
+    with pytest.raises(InvalidInputError, match="must be at least"):
+        promises(bent()).choose(budget=None, max_error=0.1, confidence=0.95)
+    found = promises(bent(easiest=bent().least())).choose(budget=None, max_error=0.1, confidence=0.95)
+    # The cheapest that keeps it; what lies before the beginning is neither tested nor promised.
+    assert found.fee_weight == 19.0
+    assert bent(easiest=15).take(np.arange(200)).begin == bent(easiest=15).begin == 15 * 32
+
+
+def test_of_prices_alike_an_error_is_promised_from_the_highest():
+    alike = Outcomes(np.arange(6.0)[::-1], np.zeros((6, 9)), np.ones((6, 9)), np.ones((6, 9), dtype=np.intp))
+    assert alike.least() == 5
+
+
+def test_unknown_errors_are_no_errors_when_the_least_is_looked_for():
+    rows = bent()
+    rows.errors[:10, 40:] = np.nan
+    rows.errors[20:, :] = np.nan
+    assert 12 <= rows.least() <= 29
+
+
 @settings(max_examples=20)
 @given(st.integers(0, 1000), st.floats(0.3, 0.95), st.sampled_from([0.5, 0.9, 0.99]))
 def test_a_promised_budget_is_kept_on_the_rows_and_mostly_spent(seed, budget, confidence):

@@ -77,7 +77,7 @@ def done(policy: Policy, log: Log, like: Policy) -> tuple[Outcomes, Outcomes | N
     """
     replay = Replay.of(policy, log)
     anew = replay.anew(0)
-    tried = replay.at_once(policy.cardinality, like.tried.prices, anew)
+    tried = replace(replay.at_once(policy.cardinality, like.tried.prices, anew), easiest=_easiest(like.tried))
     # What a committee gets where no truth is known is only imagined: of such rows none is compared.
     fixed = like.tried.fixed if log.audited.all() else None
     constant = None if fixed is None else _here(fixed, like, policy)
@@ -87,9 +87,15 @@ def done(policy: Policy, log: Log, like: Policy) -> tuple[Outcomes, Outcomes | N
         return tried, None
     asking, rates = policy.turns.asking, like.turns.tried.prices
     turns = replay.outcomes(rates, *replay.taken(asking, rates, anew, tried), in_turn=True, fresh=True)
+    turns = replace(turns, easiest=_easiest(like.turns.tried))
     if constant is not None:
         turns = replace(turns, fixed=alike(replay, constant, anew, [(np.arange(len(replay.log)), asking)]))
     return tried, turns
+
+
+def _easiest(before: Outcomes) -> int:
+    """Where a promise of an error begins: as rows say that taught, since one may calibrate twice by the same rows."""
+    return before.easiest if before.fresh else before.least()
 
 
 def _here(fixed: Fixed, there: Policy, policy: Policy) -> Int[np.ndarray, "c K"] | None:

@@ -18,6 +18,9 @@ from askwho.policy._fixed import Fixed
 _STEPS = 32
 # Means are sums of floats: a target that equals one must not miss it by the last digit.
 _ROUNDED = 1 + 1e-9
+# The price at which rows err least is looked for among means of so many neighbours to each side: of single prices the
+# luckiest would be found. Of some thirty, about a quarter.
+_NEIGHBOURS = 4
 # Targets whose settings are kept: more than a service has, and so few that a new one for each query fills no memory.
 _MOST_FOUND = 256
 
@@ -59,6 +62,8 @@ class Outcomes:
             `"fees"`; nothing may be promised of it.
         kept: what was done on rows that were kept for promises; None where none were.
         fixed: what committees got that are the same for every query; None where there are none to compare with.
+        easiest: where along the prices, from the lowest, other rows than these erred least: an error is promised from
+            there on. Of money that nobody is asked to save, the last part may buy more errors.
     """
 
     prices: Float[np.ndarray, " p"]
@@ -71,6 +76,7 @@ class Outcomes:
     estimated: tuple[str, ...] = ()
     kept: "Outcomes | None" = None
     fixed: Fixed | None = None
+    easiest: int = 0
     # Settings found before, by target: finding one takes long beside deciding one query.
     _found: dict[Any, Setting] = field(default_factory=dict[Any, Setting], init=False, repr=False)
 
@@ -108,6 +114,22 @@ class Outcomes:
             else np.where(self.coins[:, None] < share, table[there].T, table[here].T)
         )
 
+    @property
+    def begin(self) -> int:
+        """The place at which tests of an error begin."""
+        return self.easiest * self._steps
+
+    def least(self) -> int:
+        """Return where along the prices these rows err least, neighbours taken together; the last of several."""
+        known = ~np.isnan(self.errors)
+        sums, counts = (
+            each[np.argsort(self.prices, kind="stable")]
+            for each in (np.where(known, self.errors, 0.0).sum(axis=1), known.sum(axis=1).astype(np.float64))
+        )
+        around = [slice(max(0, i - _NEIGHBOURS), i + _NEIGHBOURS + 1) for i in range(len(sums))]
+        means = np.array([sums[some].sum() / max(1.0, counts[some].sum()) for some in around])
+        return int(np.flatnonzero(means == means.min())[-1])
+
     def take(self, rows: np.ndarray) -> "Outcomes":
         """Return what was done on some of the rows; a row may come twice."""
         groups, coins = self.groups, self.coins
@@ -120,6 +142,7 @@ class Outcomes:
             None if coins is None else coins[rows],
             self.fresh,
             self.estimated,
+            easiest=self.easiest,
         )
 
     def validated(self, unit: Unit) -> list[dict[str, float]]:
@@ -229,7 +252,7 @@ class Outcomes:
             arrays["groups"] = self.groups.astype(np.int32)
         if self.coins is not None:
             arrays["coins"] = self.coins
-        plain = {"fresh": self.fresh, "estimated": list(self.estimated)}
+        plain = {"fresh": self.fresh, "estimated": list(self.estimated), "easiest": self.easiest}
         return State(plain=plain, arrays=arrays).hold(kept=self.kept, fixed=self.fixed)
 
     @classmethod
@@ -247,6 +270,9 @@ class Outcomes:
         kept = state.read("kept")
         if kept is not None and not (isinstance(kept, cls) and np.array_equal(kept.prices, prices)):
             raise InvalidInputError("`kept` must be outcomes at the same prices, got others: the artefact is damaged.")
+        easiest = int(state.plain["easiest"])
+        if not 0 <= easiest < len(prices):
+            raise InvalidInputError(f"`easiest` must be one of {len(prices)} prices, got {easiest}.")
         fixed = state.read("fixed")
         if fixed is not None and not (isinstance(fixed, Fixed) and fixed.errors.shape[1] == fees.shape[1]):
             raise InvalidInputError("`fixed` must be of the same rows, got others: the artefact is damaged.")
@@ -261,6 +287,7 @@ class Outcomes:
             estimated,
             kept,
             fixed,
+            easiest,
         )
 
     @property

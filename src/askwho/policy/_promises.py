@@ -1,7 +1,8 @@
 """Targets with a promise: settings whose mean fee or error is shown, on held-out rows, to be within a target.
 
 Learn then test (Angelopoulos, Bates, Candès, Jordan and Lei 2021): settings are tested one after the other along the
-path of prices, from the end where the target is easiest, until the first that fails. A setting that breaks the target
+path of prices, from where the target is easiest until the first that fails: a budget from the highest price, an error
+from the price at which other rows erred least. A setting that breaks the target
 is reached only by passing the test of the first that does, which happens with probability 1 − confidence at the most:
 so everything before the failure may be used, and no test pays for the others.
 
@@ -264,8 +265,9 @@ class Promises:
         return self._fees.passed(np.arange(self.rows.places)[::-1], budget, level)
 
     def _of_error(self, max_error: float, level: float) -> np.ndarray:
-        """Which places keep an error: from the lowest price up."""
-        return self._errors.passed(np.arange(self.rows.places), max_error**2 if self.unit.root else max_error, level)
+        """Which places keep an error: upwards from the price at which other rows erred least."""
+        path = np.arange(self.rows.begin, self.rows.places)
+        return self._errors.passed(path, max_error**2 if self.unit.root else max_error, level)
 
     def _best(self, places: np.ndarray, *, by_error: bool) -> int:
         """The best of some places, in the mean over coins: which side a few rows fell on is no merit."""
@@ -274,7 +276,7 @@ class Promises:
 
     def _least_error(self, max_error: float, level: float) -> float:
         """The least error that can be promised."""
-        least = self._errors.least(np.array([0]), level)
+        least = self._errors.least(np.array([self.rows.begin]), level)
         return _workable(
             max(self.unit.shown(least), max_error), lambda target: bool(self._of_error(target, level).any())
         )
@@ -317,7 +319,7 @@ class _Losses:
 
     def passed(self, path: np.ndarray, target: float, level: float) -> np.ndarray:
         """Which places come before the first of a path that fails."""
-        passed = np.zeros(len(path), dtype=bool)
+        passed = np.zeros(self.rows.places, dtype=bool)
         for places in self._some(path):
             shown = self.shown(places, np.full(len(places), target), level)
             passed[places] = np.logical_and.accumulate(shown)
