@@ -30,6 +30,8 @@ _LEAST_GAIN = 1e-4
 _BASIS = {"centre": "f", "scale": "f", "directions": "f d", "offsets": "d"}
 # States whose next question is found together: what it changes at every price stays in the cache.
 _STATES = 1 << 11
+# Prices that are looked at together: states that few of them come to are left out of the others.
+_PRICES = 7
 NEVER = 1e9
 """The change in cost of asking somebody who cannot be asked."""
 
@@ -214,31 +216,41 @@ class Asking:
         return np.where(case.closed(state), NEVER, change), stop
 
     def steps(
-        self, case: World, state: Heard, fees: Float[np.ndarray, "n a"], fee_weights: Sequence[float]
+        self,
+        case: World,
+        state: Heard,
+        fees: Float[np.ndarray, "n a"],
+        fee_weights: Sequence[float],
+        wanted: Bool[np.ndarray, "p n"],
     ) -> tuple[Int[np.ndarray, "p n"], Float[np.ndarray, "p n"]]:
         """Return whom of `entities` to ask next at each of several prices, and what that changes, each (p, n).
 
         As `changes` has it: what is believed does not depend on the price, and is summarised once for all of them.
+
+        Args:
+            case: of `entities` alone.
+            state: likewise.
+            fees: likewise.
+            fee_weights: λ, shape (p,).
+            wanted: where it is asked for; anything may stand elsewhere.
         """
         summary, stop = self.pool.summarise(case, state)
         closed, shape = case.closed(state), (len(fee_weights), len(stop))
         best, least = np.zeros(shape, dtype=np.intp), np.full(shape, NEVER)
-        rates = np.array(fee_weights)[:, None] / self.pool.unit
         for stage, every in self._stages(state):
-            # By entity, then price: (e · p, b).
             gains = np.stack([self._gains(stage, each) for each in fee_weights]).transpose(2, 0, 1)
-            flat, never = np.ascontiguousarray(gains.reshape(-1, gains.shape[2])), gains[:, :, :1] >= NEVER / 2
             for start in range(0, len(every), _STATES):
-                rows = every[start : start + _STATES]
-                found = (flat @ self.bases[stage].apply(summary[rows]).T).reshape(*gains.shape[:2], len(rows))
-                if case.costs is not None:
-                    found = np.where(never, NEVER, found * stop[rows])
-                now, who = np.full(found.shape[1:], NEVER), np.zeros(found.shape[1:], dtype=np.intp)
-                for j, change in enumerate(found):
-                    other = np.where(closed[rows, j], NEVER, change + rates * fees[rows, j])
-                    who[other < now] = j
-                    np.minimum(now, other, out=now)
-                best[:, rows], least[:, rows] = who, now
+                block = every[start : start + _STATES]
+                inputs = self.bases[stage].apply(summary[block])
+                for first in range(0, len(fee_weights), _PRICES):
+                    some = slice(first, first + _PRICES)
+                    open_ = np.flatnonzero(wanted[some, block].any(axis=0))
+                    rows, weights = block[open_], gains[:, some]
+                    found = _at_prices(weights, inputs[open_])
+                    if case.costs is not None:
+                        found = np.where(weights[:, :, :1] >= NEVER / 2, NEVER, found * stop[rows])
+                    rates = np.array(fee_weights[some])[:, None] / self.pool.unit
+                    best[some, rows], least[some, rows] = _least(found, rates, fees[rows], closed[rows])
         for p, fee_weight in enumerate(fee_weights):
             if self._is_once(fee_weight):
                 change = np.where(closed, NEVER, self._only_once(case, state, fees, fee_weight))
@@ -381,6 +393,26 @@ def worth_asking(
             state, now = pool.hear(case, state, best[1]), lost[tuple(sorted(members))]
         chosen |= set(members)
     return np.array(sorted(chosen), dtype=np.intp)
+
+
+def _at_prices(gains: Float32[np.ndarray, "e p b"], inputs: Float32[np.ndarray, "m b"]) -> Float32[np.ndarray, "e p m"]:
+    """What asking each changes at each price but for its fee: one product of matrices."""
+    return (gains.reshape(-1, gains.shape[2]) @ inputs.T).reshape(*gains.shape[:2], len(inputs))
+
+
+def _least(
+    found: Float[np.ndarray, "e p m"],
+    rates: Float[np.ndarray, "p 1"],
+    fees: Float[np.ndarray, "m e"],
+    closed: Bool[np.ndarray, "m e"],
+) -> tuple[Int[np.ndarray, "p m"], Float[np.ndarray, "p m"]]:
+    """Who changes the cost to the least, the first among equals, and to what."""
+    best, least = np.zeros(found.shape[1:], dtype=np.intp), np.full(found.shape[1:], NEVER)
+    for j, change in enumerate(found):
+        now = np.where(closed[:, j], NEVER, change + rates * fees[:, j])
+        best[now < least] = j
+        np.minimum(least, now, out=least)
+    return best, least
 
 
 def _drawn(

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 
 from askwho.beliefs._asking import NEVER, Asking
 from askwho.beliefs._pooled import World
+from askwho.beliefs._stacked import Stacked
 
 # Queries that are asked about together: memory grows with them, and not with the log.
 _ROWS = 1 << 14
@@ -76,6 +77,8 @@ def in_turn(
     """
     first = np.flatnonzero(own[asking.entities])[: asking.depth] if own is not None else np.arange(0)
     small, few = case.only(asking.entities), asking.pool
+    if isinstance(few, Stacked):
+        small = few.laid_out(small)
     paid, there = fees[:, asking.entities], asked[:, asking.entities]
     walks = [
         _Walk(asking, small, paid, there, fee_weights, first, np.arange(start, min(start + _ROWS, len(case))))
@@ -126,7 +129,9 @@ class _Walk:
         price, end = np.repeat(np.arange(len(fee_weights)), len(block)), np.zeros(len(at), dtype=np.intp)
         under_way = np.arange(len(at))
         for level in range(len(first), asking.depth):
-            best, least = asking.steps(case, state, fees[state.rows], fee_weights)
+            wanted = np.zeros((len(fee_weights), len(state.rows)), dtype=bool)
+            wanted[price, at] = True
+            best, least = asking.steps(case, state, fees[state.rows], fee_weights, wanted)
             # Nobody is left to ask first where nobody is there.
             go = least < (0.0 if level or asking.free_start else NEVER)
             entity, goes = best[price, at], go[price, at]
