@@ -34,10 +34,10 @@ LEARNED = 1_500
 ROUNDS = 3
 # Rows of the smaller and of the larger table: the former is past the batch from which trees are laid out.
 SIZES = {
-    "numbers": (20_000, 120_000),
-    "thirty": (20_000, 80_000),
-    "text": (10_000, 40_000),
-    "evaluate": (16_384, 81_920),
+    "numbers": (20_000, 100_000),
+    "thirty": (20_000, 60_000),
+    "text": (10_000, 30_000),
+    "evaluate": (16_384, 65_536),
 }
 # What the policies of these know: how many entities, and whether there is a text.
 PANELS = {"numbers": (5, False), "thirty": (30, False), "text": (5, True), "evaluate": (5, False)}
