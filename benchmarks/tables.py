@@ -298,6 +298,39 @@ def route_plan(found: Found) -> list[str]:
     return _table(head, rows)
 
 
+KERNEL = {
+    "numbers": "`route`, 5 entities",
+    "thirty": "`route`, 30 entities",
+    "text": "`route`, 5 entities, a text of 200 characters",
+    "evaluate": "`evaluate`, 5 entities, 200 resamples",
+}
+
+
+def kernel_speed(found: Found) -> list[str]:
+    """Return what a row takes now and at an earlier commit, and how many times faster rows and whole commands are."""
+    rows: list[list[str]] = []
+    for name, what in KERNEL.items():
+        part = found[name]
+        cells = [f"{each:.1f} µs" for each in part["processor"]["microseconds_a_row"]]
+        cells += [f"{part[kind]['times_beyond_the_start']:.1f}" for kind in ("processor", "wall")]
+        cells += [f"{part['rows'][1]:,}"]
+        rows.append([what, *cells, *(f"{part[kind]['times_of_the_larger']:.1f}" for kind in ("processor", "wall"))])
+    one = found["one"]
+    rows.append(["one decision", *(f"{each:.0f} µs" for each in one["microseconds"]), "-", f"{one['times']:.1f}"])
+    rows[-1] += ["1", "-", "-"]
+    head = (
+        "",
+        f"a row at {found['compared'][0][:7]}",
+        "a row now",
+        "times, processor",
+        "times, clock",
+        "rows",
+        "command, processor",
+        "command, clock",
+    )
+    return _table(head, rows)
+
+
 STACKED = ("stacking, logistic", "stacking, boosted")
 TABLES: dict[str, Callable[[Found], list[str]]] = {
     **{
@@ -314,6 +347,7 @@ TABLES: dict[str, Callable[[Found], list[str]]] = {
             graded_turns,
             free_answers,
             route_growth,
+            kernel_speed,
         )
     },
     "route_growth:floors": route_floors,

@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from askwho.beliefs import Asking, Beliefs, Pool, in_turn, worth_asking
+from askwho.beliefs import NEVER, Asking, Beliefs, Pool, in_turn, worth_asking
 from tests.beliefs import worlds
 
 PRICES = np.array([0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.3, 1.0, 10.0])
@@ -31,9 +31,54 @@ def turns(asking, case, fee_weight, *, fees=None, asked=None):
         asking,
         case,
         fees=np.tile(np.ones(size) if fees is None else fees, (n, 1)),
-        fee_weight=fee_weight,
+        fee_weights=[fee_weight],
         asked=np.ones((n, size), dtype=bool) if asked is None else asked,
-    )
+    ).at(0)
+
+
+def one_by_one(asking, case, fee_weight, fees, asked):
+    """Whom one price asks about each query, by the rule itself and nothing that prices share, and what is known."""
+    small, n = case.only(asking.entities), len(case)
+    order, known = np.full((n, asking.depth), -1), np.ones(n, dtype=bool)
+    for row in range(n):
+        state = asking.pool.nothing(small, np.array([row]))
+        for level in range(asking.depth):
+            change, _ = asking.changes(small, state, fees[[row]][:, asking.entities], fee_weight)
+            best = int(change[0].argmin())
+            if change[0, best] >= (0 if level or asking.free_start else NEVER):
+                break
+            known[row] = asked[row, asking.entities[best]]
+            if not known[row]:
+                break
+            order[row, level] = asking.entities[best]
+            state = asking.pool.hear(small, state, best)
+    return order, known
+
+
+@pytest.mark.parametrize("once", [False, True])
+@pytest.mark.parametrize("free_start", [False, True])
+def test_prices_that_go_together_ask_as_each_does_alone(jury, once, free_start):
+    beliefs, case, _ = jury
+    some = case.rows(np.arange(200))
+    asking = learned(beliefs, case, free_start=free_start)
+    # One price of which only the first is asked, among others of which not.
+    asking = replace(asking, once=np.arange(len(PRICES)) == 1 if once else None)
+    rng = np.random.default_rng(0)
+    fees, asked = rng.uniform(0.1, 1.0, (200, 3)), rng.random((200, 3)) < 0.8
+    prices = [0.0, *PRICES[1:3], 0.03, 0.2]
+    found = in_turn(asking, some, fees=fees, fee_weights=prices, asked=asked)
+    assert len(found.rows) < 200 * len(prices)
+    assert (np.unique(np.column_stack([found.rows, found.order, found.known]), axis=0).shape[0]) == len(found.rows)
+    for p, price in enumerate(prices):
+        order, known = one_by_one(asking, some, price, fees, asked)
+        ends = found.place[p]
+        np.testing.assert_array_equal(found.rows[ends], np.arange(200))
+        np.testing.assert_array_equal(found.order[ends], order)
+        np.testing.assert_array_equal(found.known[ends], known)
+        alone = in_turn(asking, some, fees=fees, fee_weights=[price], asked=asked).at(0)
+        np.testing.assert_array_equal(alone.believed, found.at(p).believed)
+        np.testing.assert_array_equal(alone.paid(fees), found.paid(fees)[ends])
+    assert not found.known.all()
 
 
 @pytest.fixture(scope="module")

@@ -147,7 +147,7 @@ def test_there_is_a_rule_for_every_set_but_the_last_and_one_for_each_fold(rules)
 def test_dearer_money_asks_less_and_nobody_is_asked_twice(rules, world):
     _, case, _, _ = world
     everybody = np.ones((N, 3), dtype=bool)
-    found = [in_turn(rules.asking, case, fees=FEES, fee_weight=price, asked=everybody) for price in PRICES]
+    found = [in_turn(rules.asking, case, fees=FEES, fee_weights=[price], asked=everybody).at(0) for price in PRICES]
     paid = [turns.paid(FEES).mean() for turns in found]
     assert paid[0] > paid[1] > paid[2]
     for turns in found:
@@ -161,7 +161,8 @@ def what_came(world, costs, price):
     for f, asking in enumerate(learned(world, costs).held):
         rows = np.flatnonzero(np.arange(N) % 3 == f)
         some = replace(case, costs=costs).rows(rows)
-        turns = in_turn(asking, some, fees=FEES[rows], fee_weight=price, asked=np.ones((len(rows), 3), dtype=bool))
+        everybody = np.ones((len(rows), 3), dtype=bool)
+        turns = in_turn(asking, some, fees=FEES[rows], fee_weights=[price], asked=everybody).at(0)
         got[rows] = DEAR[truth[rows], (turns.believed @ DEAR).argmin(axis=1)]
         paid[rows] = turns.paid(FEES[rows])
     return got.mean(), paid.mean()
@@ -181,7 +182,9 @@ def test_costs_of_another_unit_at_prices_in_it_ask_the_same(world):
     for unit in (1.0, 8.0):
         costs = DEAR * np.float32(unit)
         asking, case = learned(world, costs, PRICES * unit).asking, replace(world[1], costs=costs)
-        found.append(in_turn(asking, case, fees=FEES, fee_weight=0.05 * unit, asked=np.ones((N, 3), dtype=bool)).order)
+        everybody = np.ones((N, 3), dtype=bool)
+        turns = in_turn(asking, case, fees=FEES, fee_weights=[0.05 * unit], asked=everybody)
+        found.append(turns.at(0).order)
     assert (found[0] == found[1]).mean() > 0.995
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from askwho import Panel
-from askwho.core import rank, select_adaptive, select_top_k
+from askwho.core import distinct_orders, in_order, rank, select_adaptive, select_top_k
 
 # Small whole numbers make ties common; the others make them rare.
 tied = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=9), elements=st.integers(-2, 2))
@@ -150,3 +150,16 @@ def test_fees_given_once_for_all_queries_are_copied():
     selection = select_top_k([[0.0, 1.0]], 1, panel=panel_of(2), fees=fees)
     fees[1] = 99.0
     assert selection.fee.tolist() == [1.0]
+
+
+def test_orders_of_several_prices_are_there_once_for_as_long_as_they_stay():
+    rng = np.random.default_rng(0)
+    errors, fees = rng.random((50, 4)), rng.random((50, 4))
+    orders = [rank(-(errors + price * fees))[:, :3] for price in (0.0, 0.1, 0.1, 1.0, 0.0)]
+    rows, order, place = distinct_orders(orders)
+    assert 50 < len(rows) < 5 * 50
+    for each, where in zip(orders, place, strict=True):
+        np.testing.assert_array_equal(rows[where], np.arange(50))
+        np.testing.assert_array_equal(order[where], each)
+    np.testing.assert_array_equal(place[1], place[2])
+    np.testing.assert_array_equal(in_order(errors, order, rows), np.take_along_axis(errors[rows], order, axis=1))

@@ -115,6 +115,45 @@ def test_intervals_cover_a_known_mean():
     assert hits >= 50
 
 
+def test_sums_are_those_that_their_names_say():
+    rng = np.random.default_rng(0)
+    n = 40
+    groups = np.arange(n) // 2
+    resamples = Resamples.of(groups, Unit(), draws=7)
+    errors, fees, weights, expected, foreseen = rng.random((5, n))
+    holes = np.where(rng.random(n) < 0.3, np.nan, errors)
+    points = [
+        Point(errors, fees),
+        Point(holes, fees, means={"mean_k": np.where(np.isnan(holes), np.nan, 2.0)}),
+        Point(errors, fees, weights=weights, expected=expected),
+        Point(holes, np.where(np.isnan(holes), np.nan, fees), weights=weights, expected=expected, foreseen=foreseen),
+    ] * 100  # more than are summed at a time
+    for point, tally in zip(points, resamples.tally(points), strict=True):
+        known = ~np.isnan(point.errors)
+        share = known * (1.0 if point.weights is None else point.weights)
+        hope = np.zeros(n) if point.expected is None else point.expected
+        paid = np.nan_to_num(point.fees)
+        before = paid if point.foreseen is None else point.foreseen
+        wanted = {
+            "rows": np.ones(n),
+            "scored": share,
+            "expected": hope,
+            "hoped": share * hope,
+            "came": share * np.nan_to_num(point.errors),
+            "fees": before,
+            "charged": share * (paid - before),
+        }
+        for name, column in wanted.items():
+            np.testing.assert_allclose(getattr(tally, name), resamples.weights @ column, rtol=1e-12, atol=1e-12)
+        assert tally.squares == pytest.approx(np.square(np.bincount(groups, share)).sum())
+        assert tally.doubt == pytest.approx((np.square(share) * hope * (1 - hope)).sum())
+    assert resamples.tally(points[1:2])[0].means == {"mean_k": (2.0 * known_rows(holes), known_rows(holes))}
+
+
+def known_rows(values):
+    return float((~np.isnan(values)).sum())
+
+
 def test_hulls_are_of_the_sample_and_of_each_resample():
     points = [Point(np.array([1.0, 0.0]), np.array([0.0, 0.0])), Point(np.array([0.0, 0.0]), np.array([1.0, 1.0]))]
     found = hulls(Resamples.of(np.arange(2), Unit(), draws=5).tally(points))

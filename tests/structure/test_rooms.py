@@ -95,7 +95,7 @@ def test_no_class_holds_more_than_twelve_attributes():
 ONCE = {
     "SplitMix64": ("_splitmix.py", "0xBF58476D1CE4E5B9"),
     "the task": ("_types.py", 'Literal["classification", "regression"]'),
-    "scoring committees of every size": ("replay/_replay.py", "return prefix_errors("),
+    "scoring committees of every size": ("replay/_replay.py", "found = prefix_errors("),
     "asking in turn on logged rows": ("replay/_replay.py", "turns.known"),
     "what the curve is learned from": ("policy/_curve.py", "def _layout("),
     "the facts about surrogates": ("_surrogates.py", '"mozannar-sontag"'),

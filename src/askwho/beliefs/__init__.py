@@ -1,6 +1,6 @@
 """What is believed after some have answered, and whom to ask next: committees that know their members."""
 
-from askwho.beliefs._asking import NEVER, Asking, Basis, Turns, in_turn, worth_asking
+from askwho.beliefs._asking import NEVER, Asking, Basis, worth_asking
 from askwho.beliefs._beliefs import Beliefs
 from askwho.beliefs._by_sets import BySets
 from askwho.beliefs._evidence import Evidence, Heard
@@ -14,6 +14,7 @@ from askwho.beliefs._pool import Case, Pool, State, random_masks
 from askwho.beliefs._pooled import Pooled, World
 from askwho.beliefs._stacked import MOST_MEMBERS, Stacked
 from askwho.beliefs._telling import Telling
+from askwho.beliefs._turns import Turns, in_turn
 
 __all__ = [
     "MOST_MEMBERS",

@@ -1,5 +1,6 @@
 """Asking in turn: what one more answer is worth after what was heard, learned backwards from the last question."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,10 @@ _GREEDY_DEPTH = 5
 _LEAST_GAIN = 1e-4
 # The arrays of a basis and their shapes, in the order of its fields.
 _BASIS = {"centre": "f", "scale": "f", "directions": "f d", "offsets": "d"}
+# States whose next question is found together: what it changes at every price stays in the cache.
+_STATES = 1 << 11
+# Prices that are looked at together: states that few of them come to are left out of the others.
+_PRICES = 7
 NEVER = 1e9
 """The change in cost of asking somebody who cannot be asked."""
 
@@ -199,23 +204,83 @@ class Asking:
         """
         summary, stop = self.pool.summarise(case, state)
         change = np.full((len(stop), len(self.entities)), NEVER)
-        counts = state.asked.sum(axis=1)
-        low, high, share = self._between(fee_weight)
-        if self.once is not None and self.once[high if share > 0.5 else low]:
-            first = counts == 0
-            change[first] = case.expected[state.rows[first]] + fee_weight * fees[first]
-            return np.where(case.closed(state), NEVER, change), stop
-        stages = numbers_of(state.asked) if self.by_sets else counts
-        for stage in np.unique(stages).tolist():
-            if stage >= len(self.bases):
-                continue
-            rows = np.flatnonzero(stages == stage)
-            gains = (1 - share) * self.gains[stage][:, :, low] + share * self.gains[stage][:, :, high]
-            found = self.bases[stage].apply(summary[rows]) @ gains
-            if case.costs is not None:
-                found = np.where(gains[0] < NEVER / 2, found * stop[rows, None], NEVER)
-            change[rows] = found + fee_weight / self.pool.unit * fees[rows]
+        if self._is_once(fee_weight):
+            change = self._only_once(case, state, fees, fee_weight)
+        else:
+            for stage, rows in self._stages(state):
+                gains = self._gains(stage, fee_weight)
+                found = self.bases[stage].apply(summary[rows]) @ gains
+                if case.costs is not None:
+                    found = np.where(gains[0] < NEVER / 2, found * stop[rows, None], NEVER)
+                change[rows] = found + fee_weight / self.pool.unit * fees[rows]
         return np.where(case.closed(state), NEVER, change), stop
+
+    def steps(
+        self,
+        case: World,
+        state: Heard,
+        fees: Float[np.ndarray, "n a"],
+        fee_weights: Sequence[float],
+        wanted: Bool[np.ndarray, "p n"],
+    ) -> tuple[Int[np.ndarray, "p n"], Float[np.ndarray, "p n"]]:
+        """Return whom of `entities` to ask next at each of several prices, and what that changes, each (p, n).
+
+        As `changes` has it: what is believed does not depend on the price, and is summarised once for all of them.
+
+        Args:
+            case: of `entities` alone.
+            state: likewise.
+            fees: likewise.
+            fee_weights: λ, shape (p,).
+            wanted: where it is asked for; anything may stand elsewhere.
+        """
+        summary, stop = self.pool.summarise(case, state)
+        closed, shape = case.closed(state), (len(fee_weights), len(stop))
+        best, least = np.zeros(shape, dtype=np.intp), np.full(shape, NEVER)
+        for stage, every in self._stages(state):
+            gains = np.stack([self._gains(stage, each) for each in fee_weights]).transpose(2, 0, 1)
+            for start in range(0, len(every), _STATES):
+                block = every[start : start + _STATES]
+                inputs = self.bases[stage].apply(summary[block])
+                for first in range(0, len(fee_weights), _PRICES):
+                    some = slice(first, first + _PRICES)
+                    open_ = np.flatnonzero(wanted[some, block].any(axis=0))
+                    rows, weights = block[open_], gains[:, some]
+                    found = _at_prices(weights, inputs[open_])
+                    if case.costs is not None:
+                        found = np.where(weights[:, :, :1] >= NEVER / 2, NEVER, found * stop[rows])
+                    rates = np.array(fee_weights[some])[:, None] / self.pool.unit
+                    best[some, rows], least[some, rows] = _least(found, rates, fees[rows], closed[rows])
+        for p, fee_weight in enumerate(fee_weights):
+            if self._is_once(fee_weight):
+                change = np.where(closed, NEVER, self._only_once(case, state, fees, fee_weight))
+                best[p], least[p] = change.argmin(axis=1), change.min(axis=1)
+        return best, least
+
+    def _stages(self, state: Heard) -> Iterator[tuple[int, Int[np.ndarray, " m"]]]:
+        """Each basis that some queries are at, and which: the others have nobody left to ask."""
+        stages = numbers_of(state.asked) if self.by_sets else state.asked.sum(axis=1)
+        for stage in np.unique(stages).tolist():
+            if stage < len(self.bases):
+                yield stage, np.flatnonzero(stages == stage)
+
+    def _gains(self, stage: int, fee_weight: float) -> Float32[np.ndarray, "b e"]:
+        """The weights of a basis at a price, by those of the prices around it."""
+        low, high, share = self._between(fee_weight)
+        return (1 - share) * self.gains[stage][:, :, low] + share * self.gains[stage][:, :, high]
+
+    def _is_once(self, fee_weight: float) -> bool:
+        """Whether one is asked at this price by what is expected alone, and nobody after."""
+        low, high, share = self._between(fee_weight)
+        return self.once is not None and bool(self.once[high if share > 0.5 else low])
+
+    def _only_once(
+        self, case: World, state: Heard, fees: Float[np.ndarray, "n a"], fee_weight: float
+    ) -> Float[np.ndarray, "n e"]:
+        """What asking the first changes, by what is expected alone, shape (n, e), and that nobody is asked after."""
+        change, first = np.full(state.asked.shape, NEVER), ~state.asked.any(axis=1)
+        change[first] = case.expected[state.rows[first]] + fee_weight * fees[first]
+        return change
 
     def believe(self, pool: Pooled, case: World, asked: Bool[np.ndarray, "n a"]) -> Float[np.ndarray, "n c"]:
         """Return what is believed after those were asked, shape (n, C).
@@ -286,89 +351,6 @@ class Asking:
         return cls(entities.astype(np.intp), prices, bases, found, free_start, pool, once, by_sets)
 
 
-@dataclass(frozen=True, eq=False)
-class Turns:
-    """What asking in turn came to, on queries whose every answer is known.
-
-    Args:
-        order: shape (n, depth), whom was asked, as indices into the panel, −1 after the last.
-        believed: shape (n, C), what is believed in the end.
-        known: shape (n,), false where somebody was to be asked whose answer the log does not have.
-    """
-
-    order: Int[np.ndarray, "n d"]
-    believed: Float[np.ndarray, "n c"]
-    known: Bool[np.ndarray, " n"]
-
-    @property
-    def asked(self) -> Int[np.ndarray, " n"]:
-        """How many were asked, shape (n,)."""
-        return (self.order >= 0).sum(axis=1)
-
-    def members(self, size: int) -> Bool[np.ndarray, "n a"]:
-        """Return who was asked of a panel of `size`, shape (n, size)."""
-        return _members(self.order, size)
-
-    def paid(self, fees: Float[np.ndarray, "n a"]) -> Float[np.ndarray, " n"]:
-        """Return what was charged in all, shape (n,)."""
-        charged = np.take_along_axis(fees, np.maximum(self.order, 0), axis=1)
-        return np.where(self.order >= 0, charged, 0.0).sum(axis=1)
-
-
-def in_turn(
-    asking: Asking,
-    case: World,
-    *,
-    fees: Float[np.ndarray, "n a"],
-    fee_weight: float,
-    asked: Bool[np.ndarray, "n a"],
-    own: Bool[np.ndarray, " a"] | None = None,
-) -> Turns:
-    """Return what asking in turn comes to at a price.
-
-    Args:
-        asking: the rule.
-        case: queries with all their answers.
-        fees: shape (n, |A|), expected.
-        fee_weight: λ.
-        asked: shape (n, |A|), whose answers are known.
-        own: shape (|A|,), who answers without being asked, and so is heard before the first question.
-    """
-    small, few = case.only(asking.entities), asking.pool
-    paid, there = fees[:, asking.entities], asked[:, asking.entities]
-    n, depth = len(case), asking.depth
-    order, known = np.full((n, max(1, depth)), -1), np.ones(n, dtype=bool)
-    state = few.nothing(small, np.arange(n))
-    before = np.flatnonzero(own[asking.entities])[:depth] if own is not None else np.arange(0)
-    for level, place in enumerate(before):
-        order[:, level] = asking.entities[place]
-        state = few.hear(small, state, int(place))
-    for level in range(len(before), depth):
-        change, _ = asking.changes(small, state, paid[state.rows], fee_weight)
-        best = change.argmin(axis=1)
-        go = change[np.arange(len(best)), best] < 0
-        if level == 0 and not asking.free_start:
-            go[:] = True
-        # Nobody is left to ask first where nobody is there.
-        go &= change[np.arange(len(best)), best] < NEVER
-        there_too = there[state.rows, best]
-        known[state.rows[go & ~there_too]] = False
-        on = np.flatnonzero(go & there_too)
-        if not on.size:
-            break
-        order[state.rows[on], level] = asking.entities[best[on]]
-        state = few.hear(small, state.some(on), best[on])
-    heard = few.hear_all(small, _members(order, asked.shape[1])[:, asking.entities])
-    return Turns(order, few.probabilities(small, heard), known)
-
-
-def _members(order: Int[np.ndarray, "n d"], size: int) -> Bool[np.ndarray, "n a"]:
-    """Who is in an order that ends with −1, as a table."""
-    members = np.zeros((len(order), size + 1), dtype=bool)
-    np.put_along_axis(members, order, np.bool_(1), axis=1)
-    return members[:, :-1]
-
-
 def worth_asking(
     pool: Pooled,
     case: World,
@@ -411,6 +393,26 @@ def worth_asking(
             state, now = pool.hear(case, state, best[1]), lost[tuple(sorted(members))]
         chosen |= set(members)
     return np.array(sorted(chosen), dtype=np.intp)
+
+
+def _at_prices(gains: Float32[np.ndarray, "e p b"], inputs: Float32[np.ndarray, "m b"]) -> Float32[np.ndarray, "e p m"]:
+    """What asking each changes at each price but for its fee: one product of matrices."""
+    return (gains.reshape(-1, gains.shape[2]) @ inputs.T).reshape(*gains.shape[:2], len(inputs))
+
+
+def _least(
+    found: Float[np.ndarray, "e p m"],
+    rates: Float[np.ndarray, "p 1"],
+    fees: Float[np.ndarray, "m e"],
+    closed: Bool[np.ndarray, "m e"],
+) -> tuple[Int[np.ndarray, "p m"], Float[np.ndarray, "p m"]]:
+    """Who changes the cost to the least, the first among equals, and to what."""
+    best, least = np.zeros(found.shape[1:], dtype=np.intp), np.full(found.shape[1:], NEVER)
+    for j, change in enumerate(found):
+        now = np.where(closed[:, j], NEVER, change + rates * fees[:, j])
+        best[now < least] = j
+        np.minimum(least, now, out=least)
+    return best, least
 
 
 def _drawn(

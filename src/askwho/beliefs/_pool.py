@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Float32, Int, Shaped
 from askwho import _parts
 from askwho import _validation as check
 from askwho._parts import part
+from askwho.beliefs._narrow import largest, total
 from askwho.beliefs._pooled import Heard
 
 # Committees of 2, 3, 4-5, 6-8 and more answers each have weights of their own: the more there are, the more they repeat
@@ -71,6 +72,7 @@ class Case:
         costs: shape (C, C), what it costs to say [said] where [truth] is true; None where all mistakes are alike.
         known: shape (n, d), the features that were known before asking; None where nobody needs them.
         info: shape (n, |A|), what came back with the answers, NaN where nothing did; None likewise.
+        inputs: shape (n, f), what a model of every set takes of them, where that was laid out beforehand.
     """
 
     prior: Float32[np.ndarray, "n c"]
@@ -82,6 +84,7 @@ class Case:
     costs: Float32[np.ndarray, "c c"] | None = None
     known: Float[np.ndarray, "n d"] | None = None
     info: Float[np.ndarray, "n a"] | None = None
+    inputs: Float32[np.ndarray, "n f"] | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -106,6 +109,7 @@ class Case:
             there=None if self.there is None else self.there[chosen],
             known=None if self.known is None else self.known[chosen],
             info=None if self.info is None else self.info[chosen],
+            inputs=None if self.inputs is None else self.inputs[chosen],
         )
 
     def only(self, entities: Int[np.ndarray, " b"]) -> "Case":
@@ -117,7 +121,13 @@ class Case:
             expected=self.expected[:, entities],
             there=None if self.there is None else self.there[:, entities],
             info=None if self.info is None else self.info[:, entities],
+            inputs=None,
         )
+
+    @property
+    def bare(self) -> "Case":
+        """The case without what the pool does not look at."""
+        return replace(self, there=None, known=None, info=None, inputs=None)
 
 
 @part("pool")
@@ -229,9 +239,9 @@ class Pool:
         weights = self.sources.astype(np.float32)[:, band, None]
         for source, weight in zip(_sources(state.plain, state.support, prior), weights, strict=True):
             scores = scores + source * weight
-        scores -= scores.max(axis=1, keepdims=True)
+        scores -= largest(scores)
         shares = np.exp(scores)
-        return shares / shares.sum(axis=1, keepdims=True)
+        return shares / total(shares)
 
     def summarise(self, case: Case, state: State) -> tuple[Float32[np.ndarray, "n f"], Float32[np.ndarray, " n"]]:
         """Return what the next question may depend on, shape (n, f), and the expected error of stopping, shape (n,)."""
@@ -348,8 +358,9 @@ def _sources(plain: np.ndarray, support: np.ndarray, prior: np.ndarray) -> tuple
 
 def _support(codes: np.ndarray, counted: np.ndarray, classes: int) -> np.ndarray:
     support = np.zeros((len(codes), classes), dtype=np.float32)
-    row, entity = np.nonzero(counted)
-    np.add.at(support, (row, codes[row, entity]), 1.0)
+    for said, heard in zip(codes.T, counted.T, strict=True):
+        rows = np.flatnonzero(heard)
+        support[rows, said[rows]] += 1
     return support
 
 

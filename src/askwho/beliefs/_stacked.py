@@ -1,7 +1,7 @@
 """What is believed after some have answered, for a small panel: a model of its own for every set of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +11,7 @@ from askwho import _parts
 from askwho._parts import part
 from askwho.beliefs._evidence import spread_of
 from askwho.beliefs._logistic import likeliest_classes
+from askwho.beliefs._narrow import largest, total
 from askwho.beliefs._pool import Case, Pool, expected_costs
 from askwho.beliefs._pooled import numbers_of
 from askwho.exceptions import InvalidInputError
@@ -132,6 +133,10 @@ class Stacked:
             self.pool.only(entities), self.centre, self.scale, self.told[:, kept], self.weights[sets][:, columns]
         )
 
+    def laid_out(self, case: Case) -> Case:
+        """Return the case with its inputs, for whoever comes back to the same queries many times."""
+        return replace(case, inputs=self.inputs(case, np.arange(len(case))))
+
     def nothing(self, case: Case, rows: Int[np.ndarray, " m"]) -> Told:
         """Return the state before anybody is asked."""
         return Told(rows, np.zeros((len(rows), case.codes.shape[1]), dtype=bool))
@@ -156,9 +161,9 @@ class Stacked:
         for number in np.unique(numbers):
             rows = np.flatnonzero(numbers == number)
             scores = inputs[rows] @ self.weights[number] + before[rows, :classes]
-            scores -= scores.max(axis=1, keepdims=True)
+            scores -= largest(scores)
             shares = np.exp(scores)
-            believed[rows, :classes] = shares / shares.sum(axis=1, keepdims=True)
+            believed[rows, :classes] = shares / total(shares)
         return believed
 
     def summarise(self, case: Case, state: Told) -> tuple[Float32[np.ndarray, "n f"], Float32[np.ndarray, " n"]]:
@@ -176,6 +181,8 @@ class Stacked:
 
     def inputs(self, case: Case, rows: Int[np.ndarray, " m"]) -> Float32[np.ndarray, "m f"]:
         """Return what the models take, shape (m, f), everybody's answer among it and a constant at the end."""
+        if case.inputs is not None:
+            return case.inputs[rows]
         classes, n = self.weights.shape[2], len(rows)
         known = np.zeros((n, len(self.centre)))
         if case.known is not None and case.known.shape[1]:
@@ -232,7 +239,7 @@ def summary_of(
             second,
             np.log(np.maximum(first, 1e-3) / (1 - first + 1e-3)),
             np.log((first + 1e-4) / (second + 1e-4)),
-            -(believed * np.log(believed + _LEAST)).sum(axis=1),
+            -total(believed * np.log(believed + _LEAST))[:, 0],
             believed,
         ]
     )
@@ -252,7 +259,7 @@ def number_of(members: Sequence[int]) -> int:
 def _before(pool: Pool, case: Case, state: Told) -> Float32[np.ndarray, "n c"]:
     """What the pool believes of each candidate, in logarithms, shape (n, C)."""
     # The pool hears whole cases.
-    some = case if np.array_equal(state.rows, np.arange(len(case))) else case.rows(state.rows)
+    some = case if np.array_equal(state.rows, np.arange(len(case))) else case.bare.rows(state.rows)
     return np.log(np.maximum(pool.probabilities(some, pool.hear_all(some, state.asked)), np.float32(_LEAST)))
 
 

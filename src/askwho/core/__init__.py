@@ -26,7 +26,15 @@ from askwho.core._costs import (
 )
 from askwho.core._folds import each_fold, folds, folds_in_time, last_moments
 from askwho.core._panel import Entity, Panel
-from askwho.core._selection import Selection, fees_table, in_order, rank, select_adaptive, select_top_k
+from askwho.core._selection import (
+    Selection,
+    distinct_orders,
+    fees_table,
+    in_order,
+    rank,
+    select_adaptive,
+    select_top_k,
+)
 
 __all__ = [
     "ERRORS",
@@ -47,6 +55,7 @@ __all__ = [
     "check_error",
     "column",
     "cost_table",
+    "distinct_orders",
     "each_fold",
     "elementwise_error",
     "error_function",

@@ -1,7 +1,8 @@
 """Whom to ask: rankings, and the top k of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -180,11 +181,41 @@ def fees_table(fees: ArrayLike | None, panel: Panel, n: int) -> FloatTable:
     return np.broadcast_to(check.nonnegative(array, "fees"), (n, len(panel)))
 
 
-def in_order(table: np.ndarray, order: Order) -> np.ndarray:
-    """Return a table (n, |A|) with its columns in rank order, shape (n, k_max)."""
+def in_order(table: np.ndarray, order: Order, rows: Int[np.ndarray, " m"] | None = None) -> np.ndarray:
+    """Return a table (n, |A|) with its columns in rank order, shape (n, k_max); of some rows (m,), where given."""
+    if rows is not None:
+        return table[rows[:, None], order]
     if len(table) == 1:
         return table[0].take(order)  # one decision at a time is timed in microseconds
     return table[np.arange(len(table))[:, None], order]
+
+
+def distinct_orders(
+    orders: Sequence[Order],
+) -> tuple[Int[np.ndarray, " m"], Order, Int[np.ndarray, "p n"]]:
+    """Return the orders of queries at several prices, each once for as long as it stays the same.
+
+    As fees weigh more a query's order changes a few times, and not at every price.
+
+    Args:
+        orders: at each of p prices, shape (n, K).
+
+    Returns:
+        which query each is of, shape (m,); the orders, shape (m, K); and where each query's is at each price, (p, n).
+    """
+    first = orders[0]
+    place = np.arange(len(first))
+    rows, found, places, count = [place], [first], [place], len(first)
+    for before, order in pairwise(orders):
+        if order is not before:
+            moved = np.flatnonzero((order != before).any(axis=1))
+            place = place.copy()
+            place[moved] = count + np.arange(len(moved))
+            rows.append(moved)
+            found.append(order[moved])
+            count += len(moved)
+        places.append(place)
+    return np.concatenate(rows), np.concatenate(found), np.stack(places)
 
 
 def _best(scores: np.ndarray, k: int) -> np.ndarray:

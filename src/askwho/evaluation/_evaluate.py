@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from askwho import _validation as check
+from askwho._threads import in_order, processors
 from askwho.data import Log
 from askwho.evaluation import _settings as settings
 from askwho.evaluation._points import Resamples, Sums, Tally, error_interval, hulls, interval, ratio
@@ -57,14 +58,20 @@ def evaluate(
     """
     check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     ranks = None if scores is None else checked_scores(scores, policy, len(log) if isinstance(log, Log) else None)
-    total, read = Sums(), 0
-    for number, whole in enumerate(_pieces(log) if isinstance(log, Log) else log):
+
+    def work(piece: tuple[int, int, Log]) -> Sums:
+        number, before, whole = piece
         # Scores that are too few are refused as the first rows that lack them are judged.
-        given = None if ranks is None else ranks[read : read + len(whole)]
-        total += sums_of(policy, whole, scores=given, draws=draws, random_state=random_state, number=number)
-        read += len(whole)
+        given = None if ranks is None else ranks[before : before + len(whole)]
+        return sums_of(policy, whole, scores=given, draws=draws, random_state=random_state, number=number)
+
+    total = Sums()
+    # The sums of each piece are added in the order of the rows, whoever is done first.
+    for sums in in_order(work, _numbered(_pieces(log) if isinstance(log, Log) else log), workers=processors()):
+        total += sums
         if progress is not None:
             progress(total.n)
+    read = total.n + total.left_out
     if ranks is not None and total.n:
         check.same_shape(ranks, "scores", (read, len(policy.panel)), "one row for each query of the log")
     return figures(policy, total)
@@ -104,6 +111,14 @@ def sums_of(
 def _pieces(log: Log) -> Iterator[Log]:
     for start in range(0, len(log), _ROWS):
         yield log if len(log) <= _ROWS else log.rows(np.arange(start, min(start + _ROWS, len(log))))
+
+
+def _numbered(logs: Iterable[Log]) -> Iterator[tuple[int, int, Log]]:
+    """Each batch with its number, and how many rows came before it."""
+    before = 0
+    for number, log in enumerate(logs):
+        yield number, before, log
+        before += len(log)
 
 
 def figures(policy: Policy, sums: Sums) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from askwho.evaluation._points import Point
 from askwho.policy import Policy
-from askwho.replay import Replay, at_size, members_of
+from askwho.replay import Ranked, Replay, at_size, members_of
 
 # Draws of random committees: their mean is taken, and more of them move it by less than an interval tells.
 _REPEATS = 10
@@ -14,25 +14,31 @@ _REPEATS = 10
 
 def every_point(policy: Policy, held: Replay, *, random_state: int, in_turn: bool = True) -> dict[str, list[Point]]:
     """Return every setting to compare, by kind; each kind has the same settings whatever the rows."""
+    ranked = Ranked.of(policy, held, policy.tried.prices.tolist())
     return {
         "single": [single_point(held, j) for j in range(len(held.log.panel))],
         **everyone_points(policy, held),
         "random": random_points(policy, held, random_state=random_state),
         "oracle": oracle_points(policy, held),
-        "fixed_k": fixed_points(policy, held),
-        "adaptive": adaptive_points(policy, held),
+        "fixed_k": fixed_points(policy, held, ranked),
+        "adaptive": adaptive_points(policy, held, ranked=ranked),
         "sequential": sequential_points(policy, held) if in_turn else [],
     }
 
 
-def adaptive_points(policy: Policy, held: Replay, prices: np.ndarray | None = None) -> list[Point]:
-    """The policy with k(x), at each of its stored prices, or of others."""
+def adaptive_points(
+    policy: Policy, held: Replay, prices: np.ndarray | None = None, *, ranked: Ranked | None = None
+) -> list[Point]:
+    """The policy with k(x), at each of its stored prices, or of others; whose orders are `ranked`, where known."""
     rates: list[float] = (policy.tried.prices if prices is None else prices).tolist()
-    orders = held.orders(rates, policy.cardinality.width)
-    seen = held.seen
-    sizes = policy.cardinality.sizes_at(seen.X, seen.expected, orders, seen.fees, rates)
-    each = zip(orders, sizes, rates, strict=True)
-    return [point_of(policy, held, order, size, {"fee_weight": price}) for order, size, price in each]
+    ranked = Ranked.of(policy, held, rates) if ranked is None else ranked
+    points: list[Point] = []
+    for p, (price, sizes) in enumerate(zip(rates, ranked.sizes(rates), strict=True)):
+        last, ends = sizes - 1, ranked.place[p]
+        means = {"mean_k": sizes.astype(np.float64), "mean_asked": ranked.outside[last, ends]}
+        point = Point(ranked.errors[last, ends], ranked.paid[last, ends], {"fee_weight": price}, means)
+        points.append(replace(point, **{name: at_size(table, sizes) for name, table in ranked.robust(p).items()}))
+    return points
 
 
 def sequential_points(policy: Policy, held: Replay) -> list[Point]:
@@ -43,11 +49,12 @@ def sequential_points(policy: Policy, held: Replay) -> list[Point]:
     prices = policy.turns.tried.prices
     # Where the next answer is missing, what asking at once at the same price would get and pay is expected.
     beside = [None] * len(prices) if held.chances is None else adaptive_points(policy, held, prices)
-    for price, like in zip(prices, beside, strict=True):
-        taken = held.in_turn(policy.turns.asking, float(price))
-        outside = ((taken.order >= 0) & expert[np.maximum(taken.order, 0)]).sum(axis=1)
-        means = {"mean_k": np.maximum(taken.sizes, 1), "mean_asked": outside}
-        known = {name: np.where(np.isnan(taken.errors), np.nan, values) for name, values in means.items()}
+    every, place = held.ends(policy.turns.asking, prices.tolist())
+    outside = ((every.order >= 0) & expert[np.maximum(every.order, 0)]).sum(axis=1)
+    means = {"mean_k": np.maximum(every.sizes, 1), "mean_asked": outside}
+    told = {name: np.where(np.isnan(every.errors), np.nan, values) for name, values in means.items()}
+    for price, like, ends in zip(prices, beside, place, strict=True):
+        taken, known = every.at(ends), {name: values[ends] for name, values in told.items()}
         point = Point(taken.errors, taken.fees, {"fee_weight": float(price)}, known)
         if like is not None and held.chances is not None:
             weights = held.chances.weights(members_of(taken.order, taken.sizes, len(expert)))
@@ -58,24 +65,23 @@ def sequential_points(policy: Policy, held: Replay) -> list[Point]:
     return points
 
 
-def fixed_points(policy: Policy, held: Replay) -> list[Point]:
-    """The policy with every fixed k, at a third of its stored prices."""
-    points = []
+def fixed_points(policy: Policy, held: Replay, ranked: Ranked | None = None) -> list[Point]:
+    """The policy with every fixed k, at a third of its stored prices; whose orders are `ranked`, where known."""
+    points: list[Point] = []
+    every: list[float] = policy.tried.prices.tolist()
+    ranked = Ranked.of(policy, held, every) if ranked is None else ranked
     # Where a price is baked into the ranking there is no other to rank at.
-    prices = policy.tried.prices[::3] if held.seen.judged.scores is None else (0.0,)
-    for price in prices:
-        order = held.order(float(price), policy.cardinality.width)
-        per_k, paid, asked = held.errors(order), held.paid(order), held.outside(order)
-        best = held.best_of(order)
-        robust = _robust(policy, held, order)
-        for k in range(per_k.shape[1]):
+    chosen = range(0, len(every), 3) if held.seen.judged.scores is None else range(1)
+    for p in chosen:
+        ends, robust = ranked.place[p], ranked.robust(p)
+        for k, errors in enumerate(ranked.errors):
             means = {
-                "mean_k": np.full(len(order), k + 1.0),
-                "mean_asked": asked[:, k].astype(np.float64),
-                "needs_truth_best_of_k": best[:, k],
+                "mean_k": np.full(len(ends), k + 1.0),
+                "mean_asked": ranked.outside[k, ends],
+                "needs_truth_best_of_k": ranked.best[k, ends],
             }
-            labels = {"k": k + 1, "fee_weight": float(price)}
-            point = Point(per_k[:, k], paid[:, k], labels, means)
+            labels = {"k": k + 1, "fee_weight": every[p] if held.seen.judged.scores is None else 0.0}
+            point = Point(errors[ends], ranked.paid[k, ends], labels, means)
             points.append(replace(point, **{name: table[:, k] for name, table in robust.items()}))
     return points
 
@@ -158,20 +164,9 @@ def point_of(
     asked = at_size(held.outside(order), size)
     means = {"mean_k": size.astype(np.float64), "mean_asked": asked.astype(np.float64)}
     plain = Point(errors, fees, labels or {}, means)
-    robust = _robust(policy, held, order)
+    every = np.arange(len(order))
+    robust = Ranked(policy, held, every, order, every[None]).robust(0)
     return replace(plain, **{name: at_size(table, size) for name, table in robust.items()})
-
-
-def _robust(policy: Policy, held: Replay, order: np.ndarray) -> dict[str, np.ndarray]:
-    """What rows weigh for committees of every size, what those are expected to get, and how much that is in doubt.
-
-    By the names that a point has for them; nothing without holes.
-    """
-    if held.chances is None:
-        return {}
-    curve = policy.cardinality.curve.predict(held.seen.X, held.seen.expected, order)
-    doubt = {"doubt": held.others.prefixes(curve, order)} if _endless(held) else {}
-    return {"weights": held.chances.prefixes(order), "expected": curve, **doubt}
 
 
 def _endless(held: Replay) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import Order
-from askwho.core import in_order
+from askwho.core import distinct_orders, in_order
 from askwho.exceptions import InvalidInputError
 from askwho.learners import Scorer, TreeModel, graph_of_forest, grow
 from askwho.policy._seats import Seats
@@ -224,20 +224,43 @@ class Cardinality:
         prices: Sequence[float],
     ) -> Int[np.ndarray, "p n"]:
         """Return k(x) at several prices, each with the order that it gives, shape (p, n)."""
-        found: list[np.ndarray] = []
-        n, step = len(X), max(1, _TOGETHER // len(X))
-        for start in range(0, len(orders), step):
-            block, rates = orders[start : start + step], prices[start : start + step]
-            many = len(block)
-            curves = (
-                self.curve.predict(np.tile(X, (many, 1)), np.tile(expected, (many, 1)), np.concatenate(block))
-                if self.networks is None
-                else np.empty((many * n, 0))
-            )
-            for curve, order, rate in zip(np.split(curves, many), block, rates, strict=True):
-                paid = in_order(fees, order).cumsum(axis=1)[:, : curve.shape[1]]
-                found.append(self.sizes(X, curve, paid, np.full(n, float(rate)), self.width))
-        return np.stack(found)
+        rows, order, place = distinct_orders(orders)
+        return self.sizes_of(X, self.curves(X, expected, rows, order), in_order(fees, order, rows), place, prices)
+
+    def curves(
+        self,
+        X: Float[np.ndarray, "n d"],
+        expected: Float[np.ndarray, "n a"],
+        rows: Int[np.ndarray, " m"],
+        order: Order,
+    ) -> Float[np.ndarray, "m _"]:
+        """Return D_x(k) of orders of queries, which may be there more than once, shape (m, K); nothing by networks."""
+        if self.networks is not None:
+            return np.empty((len(rows), 0))
+        parts = (slice(start, start + _TOGETHER) for start in range(0, len(rows), _TOGETHER))
+        return np.concatenate([self.curve.predict(X[rows[part]], expected[rows[part]], order[part]) for part in parts])
+
+    def sizes_of(
+        self,
+        X: Float[np.ndarray, "n d"],
+        curves: Float[np.ndarray, "m _"],
+        fees: Float[np.ndarray, "m K"],
+        place: Int[np.ndarray, "p n"],
+        prices: Sequence[float],
+    ) -> Int[np.ndarray, "p n"]:
+        """Return k(x) at several prices, shape (p, n), by orders that are each there once.
+
+        Args:
+            X: shape (n, d).
+            curves: D_x(k) of each order, from `curves`.
+            fees: of its members.
+            place: which order each query has at each price.
+            prices: λ.
+        """
+        paid = fees.cumsum(axis=1)
+        rates = (np.full(place.shape[1], float(price)) for price in prices)
+        each = zip(place, rates, strict=True)
+        return np.stack([self.sizes(X, curves[ends], paid[ends], rate, self.width) for ends, rate in each])
 
     def to_state(self) -> State:
         """Return the width, the curve, and the networks where there are any."""

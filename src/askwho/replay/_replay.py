@@ -71,6 +71,10 @@ class Taken:
         """How many were asked, shape (n,)."""
         return (self.order >= 0).sum(axis=1)
 
+    def at(self, chosen: Int[np.ndarray, " m"]) -> "Taken":
+        """Return the same of some."""
+        return Taken(self.errors[chosen], self.fees[chosen], self.order[chosen], self.values[chosen])
+
 
 @dataclass(frozen=True, eq=False)
 class Replay:
@@ -192,40 +196,47 @@ class Replay:
         """Return whom to ask at a price, best first, shape (n, width)."""
         return self.seen.judged.order(self.seen.fees, price, width)
 
-    def paid(self, order: Order) -> Float[np.ndarray, "n K"]:
-        """Return what the first k really charged, shape (n, K)."""
-        return np.cumsum(in_order(self.log.fees, order), axis=1)
+    def paid(self, order: Order, rows: Int[np.ndarray, " m"] | None = None) -> Float[np.ndarray, "m K"]:
+        """Return what the first k really charged, shape (n, K); of some rows, or of all."""
+        return np.cumsum(in_order(self.log.fees, order, rows), axis=1)
 
-    def errors(self, order: Order, rule: str | Combine | None = None) -> Float[np.ndarray, "n K"]:
+    def errors(
+        self, order: Order, rule: str | Combine | None = None, *, rows: Int[np.ndarray, " m"] | None = None
+    ) -> Float[np.ndarray, "m K"]:
         """Return the errors of committees of every k, shape (n, K); of grades the first entity's own.
 
         Args:
             order: who is in them, best first.
             rule: how they decide; as the combiner does, unless said.
+            rows: which rows the order is of, each as often as it likes; all, unless said.
         """
-        log = self.log
+        log, case, seen = self.log, self.case, self.seen
         if log.answers is None or log.truth is None or (rule is None and self.combiner.rule is None):
-            return in_order(log.errors, order)[:, :1]
-        return self._scored(self._committees(order, rule, log.answers, log.truth))
-
-    def _committees(self, order: Order, rule: str | Combine | None, answers: Answers, truth: np.ndarray) -> np.ndarray:
-        members = self.combiner.committee(self.log.panel, order, self.seen, answers)
-        return prefix_errors(
-            members,
+            return in_order(log.errors, order, rows)[:, :1]
+        answers, truth = log.answers, log.truth
+        if rows is not None:
+            answers, truth, seen = answers.at(rows), truth[rows], seen.rows(rows)
+            case = None if case is None else case.rows(rows)
+        found = prefix_errors(
+            self.combiner.committee(log.panel, order, seen, answers),
             truth,
-            combine=lambda each: self.combiner.prefixes(each, self.case, rule),
-            error=self.log.scored_by,
+            combine=lambda each: self.combiner.prefixes(each, case, rule),
+            error=log.scored_by,
         )
+        return self._scored(found, rows)
 
-    def _scored(self, table: Float[np.ndarray, "n ..."]) -> Float[np.ndarray, "n ..."]:
-        """The same where the truth is known, NaN elsewhere."""
+    def _scored(
+        self, table: Float[np.ndarray, "m ..."], rows: Int[np.ndarray, " m"] | None = None
+    ) -> Float[np.ndarray, "m ..."]:
+        """The same where the truth is known, NaN elsewhere; of some rows, or of all."""
         if self.log.sampling.audited is None:
             return table
-        return np.where(self.log.audited.reshape(-1, *[1] * (table.ndim - 1)), table, np.nan)
+        audited = self.log.audited if rows is None else self.log.audited[rows]
+        return np.where(audited.reshape(-1, *[1] * (table.ndim - 1)), table, np.nan)
 
-    def best_of(self, order: Order) -> Float[np.ndarray, "n K"]:
-        """Return the least error among the first k, shape (n, K): it needs the truth."""
-        return best_of_k(in_order(self.log.errors, order))
+    def best_of(self, order: Order, rows: Int[np.ndarray, " m"] | None = None) -> Float[np.ndarray, "m K"]:
+        """Return the least error among the first k, shape (n, K): it needs the truth; of some rows, or of all."""
+        return best_of_k(in_order(self.log.errors, order, rows))
 
     def outside(self, order: Order) -> Int[np.ndarray, "n K"]:
         """Return how many of the first k are experts, whom somebody must ask, shape (n, K)."""
@@ -383,16 +394,21 @@ class Replay:
 
     def in_turn(self, asking: Asking, price: float) -> Taken:
         """Return what asking in turn comes to at a price."""
+        taken, place = self.ends(asking, [price])
+        return taken.at(place[0])
+
+    def ends(self, asking: Asking, prices: Sequence[float]) -> tuple[Taken, Int[np.ndarray, "p n"]]:
+        """Return all that asking in turn comes to, each end once, and which each query has at each of p prices."""
         _, case, _, _ = self.believed()
         asked = self.asked
         own = self.log.panel.own
-        turns = in_turn(asking, case, fees=self.seen.fees, fee_weight=price, asked=asked, own=own)
-        members = turns.members(asked.shape[1])
-        values, came = self.settled(turns.believed, members)
+        turns = in_turn(asking, case, fees=self.seen.fees, fee_weights=prices, asked=asked, own=own)
+        members, rows = turns.members(asked.shape[1]), turns.rows
+        values, came = self.settled(turns.believed, members, rows)
         errors = np.where(turns.known, came, np.nan)
         # What would have been paid beyond an answer that the log does not have is not known either.
         fees = np.where(turns.known, turns.paid(self.log.fees), np.nan)
-        return Taken(self._scored(errors), fees, turns.order, values)
+        return Taken(self._scored(errors, rows), fees, turns.order, values), turns.place
 
     def walked(
         self, asking: Asking, prices: Float[np.ndarray, " p"]
@@ -401,12 +417,13 @@ class Replay:
 
         What it got and paid is NaN where an answer is missing; what it got, where the truth is.
         """
-        done = [self.in_turn(asking, float(price)) for price in prices]
-        got, paid, sizes = (np.stack([getattr(each, name) for each in done]) for name in ("errors", "fees", "sizes"))
+        taken, place = self.ends(asking, prices.tolist())
+        got, paid, sizes = taken.errors[place], taken.fees[place], taken.sizes[place]
         if self.chances is None:
             return got, paid, sizes, np.ones(got.shape)
         count = self.asked.shape[1]
-        weights = np.stack([self.chances.weights(members_of(each.order, each.sizes, count)) for each in done])
+        each = [taken.at(ends) for ends in place]
+        weights = np.stack([self.chances.weights(members_of(one.order, one.sizes, count)) for one in each])
         return got, paid, sizes, weights
 
     def taken(
@@ -441,10 +458,18 @@ class Replay:
         )
 
     def settled(
-        self, believed: Float[np.ndarray, "n c"], asked: Bool[np.ndarray, "n a"]
-    ) -> tuple[Shaped[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-        """Return what is decided by what is believed, shape (n, C), after those were asked, and what that errs."""
+        self,
+        believed: Float[np.ndarray, "m c"],
+        asked: Bool[np.ndarray, "m a"],
+        rows: Int[np.ndarray, " m"] | None = None,
+    ) -> tuple[Shaped[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+        """Return what is decided by what is believed, shape (m, C), after those were asked, and what that errs.
+
+        Of some rows, which may be there more than once, or of all.
+        """
         beliefs, case, answers, truth = self.believed()
+        if rows is not None:
+            case, answers, truth = case.rows(rows), answers.at(rows), truth[rows]
         if isinstance(beliefs, Grades) and isinstance(case, Case):
             kept, sure = beliefs.kept(case, believed.astype(np.float32), asked)
             return kept, np.where(sure > 0, truth[np.arange(len(kept)), kept], 1.0)

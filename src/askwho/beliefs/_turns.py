@@ -1,0 +1,165 @@
+"""Asking in turn over logged queries, at many prices together: what has been heard is heard once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from askwho.beliefs._asking import NEVER, Asking
+from askwho.beliefs._pooled import World
+from askwho.beliefs._stacked import Stacked
+
+# Queries that are asked about together: memory grows with them, and not with the log.
+_ROWS = 1 << 14
+
+
+@dataclass(frozen=True, eq=False)
+class Turns:
+    """What asking in turn came to, on queries whose every answer is known.
+
+    Prices at which the same was asked of a query come to the same end, and an end is there once. m is how many there
+    are, of n queries at p prices.
+
+    Args:
+        rows: shape (m,), which query it is.
+        order: shape (m, depth), whom was asked, as indices into the panel, −1 after the last.
+        believed: shape (m, C), what is believed in the end.
+        known: shape (m,), false where somebody was to be asked whose answer the log does not have.
+        place: shape (p, n), to which end each query comes at each price.
+    """
+
+    rows: Int[np.ndarray, " m"]
+    order: Int[np.ndarray, "m d"]
+    believed: Float[np.ndarray, "m c"]
+    known: Bool[np.ndarray, " m"]
+    place: Int[np.ndarray, "p n"]
+
+    @property
+    def asked(self) -> Int[np.ndarray, " m"]:
+        """How many were asked, shape (m,)."""
+        return (self.order >= 0).sum(axis=1)
+
+    def at(self, p: int) -> "Turns":
+        """Return the same of one price, a row for each query."""
+        chosen = self.place[p]
+        every = np.arange(len(chosen))
+        return Turns(every, self.order[chosen], self.believed[chosen], self.known[chosen], every[None])
+
+    def members(self, size: int) -> Bool[np.ndarray, "m a"]:
+        """Return who was asked of a panel of `size`, shape (m, size)."""
+        return _members(self.order, size)
+
+    def paid(self, fees: Float[np.ndarray, "n a"]) -> Float[np.ndarray, " m"]:
+        """Return what was charged in all, shape (m,)."""
+        charged = fees[self.rows[:, None], np.maximum(self.order, 0)]
+        return np.where(self.order >= 0, charged, 0.0).sum(axis=1)
+
+
+def in_turn(
+    asking: Asking,
+    case: World,
+    *,
+    fees: Float[np.ndarray, "n a"],
+    fee_weights: Sequence[float],
+    asked: Bool[np.ndarray, "n a"],
+    own: Bool[np.ndarray, " a"] | None = None,
+) -> Turns:
+    """Return what asking in turn comes to at each of some prices.
+
+    Args:
+        asking: the rule.
+        case: queries with all their answers.
+        fees: shape (n, |A|), expected.
+        fee_weights: λ, shape (p,).
+        asked: shape (n, |A|), whose answers are known.
+        own: shape (|A|,), who answers without being asked, and so is heard before the first question.
+    """
+    first = np.flatnonzero(own[asking.entities])[: asking.depth] if own is not None else np.arange(0)
+    small, few = case.only(asking.entities), asking.pool
+    if isinstance(few, Stacked):
+        small = few.laid_out(small)
+    paid, there = fees[:, asking.entities], asked[:, asking.entities]
+    walks = [
+        _Walk(asking, small, paid, there, fee_weights, first, np.arange(start, min(start + _ROWS, len(case))))
+        for start in range(0, max(1, len(case)), _ROWS)
+    ]
+    counts = np.cumsum([0, *(len(walk.rows) for walk in walks)])
+    rows, order, known = (
+        np.concatenate([getattr(walk, name) for walk in walks]) for name in ("rows", "order", "known")
+    )
+    some = small if np.array_equal(rows, np.arange(len(case))) else small.rows(rows)
+    heard = few.hear_all(some, _members(order, asked.shape[1])[:, asking.entities])
+    place = np.concatenate([walk.place + before for walk, before in zip(walks, counts[:-1], strict=True)], axis=1)
+    return Turns(rows, order, few.probabilities(some, heard), known, place)
+
+
+class _Walk:
+    """The ends of a block of queries: prices that have asked the same go on together until they part.
+
+    Args:
+        asking: the rule.
+        case: all queries, as its entities see them.
+        fees: shape (n, e), expected.
+        there: shape (n, e), whose answers are known.
+        fee_weights: λ, shape (p,).
+        first: who is heard before the first question, as indices into the rule's entities.
+        block: which queries.
+    """
+
+    def __init__(
+        self,
+        asking: Asking,
+        case: World,
+        fees: Float[np.ndarray, "n e"],
+        there: Bool[np.ndarray, "n e"],
+        fee_weights: Sequence[float],
+        first: Int[np.ndarray, " f"],
+        block: Int[np.ndarray, " b"],
+    ) -> None:
+        size, few = len(asking.entities), asking.pool
+        state, order = few.nothing(case, block), np.full((len(block), max(1, asking.depth)), -1)
+        for level, j in enumerate(first.tolist()):
+            order[:, level] = asking.entities[j]
+            state = few.hear(case, state, j)
+        rows, orders, count = [state.rows], [order], 0
+        # In which state each query is at each price, of those at this depth; and where it came to its end, twice the
+        # number of the state and one more where an answer was missing.
+        at = np.tile(np.arange(len(block)), len(fee_weights))
+        price, end = np.repeat(np.arange(len(fee_weights)), len(block)), np.zeros(len(at), dtype=np.intp)
+        under_way = np.arange(len(at))
+        for level in range(len(first), asking.depth):
+            wanted = np.zeros((len(fee_weights), len(state.rows)), dtype=bool)
+            wanted[price, at] = True
+            best, least = asking.steps(case, state, fees[state.rows], fee_weights, wanted)
+            # Nobody is left to ask first where nobody is there.
+            go = least < (0.0 if level or asking.free_start else NEVER)
+            entity, goes = best[price, at], go[price, at]
+            heard = goes & there[state.rows[at], entity]
+            stops = ~heard
+            end[under_way[stops]] = 2 * (count + at[stops]) + goes[stops]
+            under_way, price, after = under_way[heard], price[heard], at[heard] * size + entity[heard]
+            found = np.zeros(len(state.rows) * size, dtype=bool)
+            found[after] = True
+            new = np.flatnonzero(found)
+            at = (np.cumsum(found) - 1)[after]
+            count += len(state.rows)
+            state, order = few.hear(case, state.some(new // size), new % size), order[new // size]
+            order[:, level] = asking.entities[new % size]
+            rows.append(state.rows)
+            orders.append(order)
+            if not len(new):
+                break
+        end[under_way] = 2 * (count + at)
+        met = np.zeros(2 * (count + len(state.rows)), dtype=bool)
+        met[end] = True
+        ends = np.flatnonzero(met)
+        self.rows, self.order = np.concatenate(rows)[ends // 2], np.concatenate(orders)[ends // 2]
+        self.known, self.place = ends % 2 == 0, (np.cumsum(met) - 1)[end].reshape(len(fee_weights), len(block))
+
+
+def _members(order: Int[np.ndarray, "n d"], size: int) -> Bool[np.ndarray, "n a"]:
+    """Who is in an order that ends with −1, as a table."""
+    members = np.zeros((len(order), size + 1), dtype=bool)
+    np.put_along_axis(members, order, np.bool_(1), axis=1)
+    return members[:, :-1]
