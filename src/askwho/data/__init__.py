@@ -5,6 +5,7 @@ from askwho.data._charged import Charged
 from askwho.data._check import describe
 from askwho.data._columns import Columns, Resolved, named, resolve
 from askwho.data._costs_file import read_costs
+from askwho.data._drawn import MAX_ROWS
 from askwho.data._drift import Moved, OverTime
 from askwho.data._encoder import FeatureEncoder
 from askwho.data._encoding import EncoderLike, TextEncoding, TextFunction
@@ -23,6 +24,7 @@ from askwho.data._writing import write_batches, write_table
 
 __all__ = [
     "EXACT",
+    "MAX_ROWS",
     "SAME",
     "Charged",
     "Columns",

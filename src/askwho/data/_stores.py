@@ -59,6 +59,11 @@ File = Path | StoredFile
 """One file of a table: on this machine, or in a store."""
 
 
+def size_of(file: File) -> int:
+    """Return how many bytes a file has."""
+    return file.facts[0] if isinstance(file, StoredFile) else file.stat().st_size
+
+
 def is_uri(source: str | Path) -> bool:
     """Return whether a source is named by a URI; on this machine a name with a colon is no file of a folder."""
     return _URI.fullmatch(str(source)) is not None
