@@ -81,8 +81,8 @@ def fit(
         cv: how many folds to cross-fit in; fewer where there are fewer than four rows for each.
         max_k: the largest committee.
         max_rows: of a longer log a stratified sample of so many rows is learned from, which `Facts.drawn` says; 0 for
-            all rows. Beyond the default more rows were measured to buy next to nothing with the learners of `"auto"`;
-            networks may want them all.
+            all rows. Beyond the default more rows of numbers were measured to buy next to nothing; texts and
+            networks may want more.
         promise: the share of the log's groups that is kept for promises: nothing is learned from them, and a target
             with `confidence` is shown on them alone. What it costs is what those rows would have taught. Those that
             came last, where the log says when its rows were.
