@@ -6,7 +6,8 @@ experts who know half of them each (that of `large.py`), and on recorded service
 texts are the harder thing to learn from. Then `askwho fit` of five million rows of the made log, in Parquet. Every fit
 is a process of its own, whose time and peak memory are written down.
 
-    python benchmarks/large_fit.py --data DATA [--rows 1000,3000,...] [--log-rows 5000000] [--out FILE]
+    python benchmarks/large_fit.py --data DATA [--rows 1000,3000,...] [--log-rows 5000000] [--learner auto] [--out FILE]
+    python benchmarks/large_fit.py --long --learner linear --out FILE    # the long log alone
 """
 
 import argparse
@@ -47,6 +48,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("ASKWHO_DATA"), help="the folder of data")
     parser.add_argument("--rows", default=",".join(map(str, SIZES)))
     parser.add_argument("--log-rows", type=int, default=LOG_ROWS)
+    parser.add_argument("--learner", default="auto", help="of the long log")
+    parser.add_argument("--long", action="store_true", help="the long log alone, into the JSON that is there")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help="where to write the JSON; printed alone if left out")
     arguments = parser.parse_args()
@@ -55,6 +58,12 @@ def main() -> None:
         print(json.dumps(one(name, int(rows), arguments.data)))
         return
     origin = provenance(seed=SEED, libraries=("numpy", "scikit-learn", "pyarrow", "onnxruntime", "askwho"))
+    if arguments.long:
+        results = json.loads(arguments.out.read_text())
+        with tempfile.TemporaryDirectory() as folder:
+            found = long_log(Path(folder), arguments.log_rows, arguments.learner)
+        write_down(results | {"long": found | {"provenance": origin}}, arguments.out)
+        return
     results: dict[str, Any] = {"drawn": MAX_ROWS, "curve": {}, "long": None, "provenance": origin}
     for name in JUDGED:
         found = results["curve"][name] = []
@@ -64,7 +73,7 @@ def main() -> None:
                 found.append(row)
                 write_down(results, arguments.out)
     with tempfile.TemporaryDirectory() as folder:
-        results["long"] = long_log(Path(folder), arguments.log_rows)
+        results["long"] = long_log(Path(folder), arguments.log_rows, arguments.learner)
     write_down(results, arguments.out)
 
 
@@ -120,7 +129,7 @@ def _frontier(points: list[dict[str, Any]]) -> Frontier:
     return Frontier.of([point["mean_fee"] for point in known], [point["error"] for point in known])
 
 
-def long_log(place: Path, rows: int) -> dict[str, Any]:
+def long_log(place: Path, rows: int, learner: str) -> dict[str, Any]:
     """Return what `askwho fit` takes for a log of so many rows, and what it says that it learned from."""
 
     def batches() -> Iterator[Table]:
@@ -130,8 +139,8 @@ def long_log(place: Path, rows: int) -> dict[str, Any]:
     write_batches(place / "log.parquet", batches())
     fees = ",".join(f"{name}={fee}" for name, fee in FEES.items())
     words = ["fit", str(place / "log.parquet"), *COLUMNS, "--fees", fees, "--out", str(place / "policy"), "--json"]
-    took = timed(words, rows)
-    return {"rows": rows, "learned_from": load(place / "policy").facts.drawn, **took}
+    took = timed([*words, "--learner", learner], rows)
+    return {"rows": rows, "learner": learner, "learned_from": load(place / "policy").facts.drawn, **took}
 
 
 if __name__ == "__main__":
