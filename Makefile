@@ -74,6 +74,7 @@ bench: $(VENV)/ready
 	$(BIN)/python benchmarks/core.py --out benchmarks/results/core.json
 	$(BIN)/python benchmarks/decide.py --out benchmarks/results/decide.json
 	$(BIN)/python benchmarks/large.py --out benchmarks/results/large.json
+	$(BIN)/python benchmarks/large_fit.py --out benchmarks/results/large_fit.json
 	$(BIN)/python benchmarks/route_growth.py --out benchmarks/results/route_growth.json
 	$(BIN)/python benchmarks/conditioning.py --out benchmarks/results/conditioning.json
 	$(BIN)/python benchmarks/bayes.py --out benchmarks/results/bayes.json --figure benchmarks/results/bayes.png

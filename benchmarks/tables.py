@@ -332,6 +332,27 @@ def kernel_speed(found: Found) -> list[str]:
 
 
 STACKED = ("stacking, logistic", "stacking, boosted")
+
+
+def large_fit(found: Found) -> list[str]:
+    """Return, by log and rows: the areas, the error within half of all fees, and what the fit took."""
+    rows = [
+        [
+            name if row is told[0] else "",
+            f"{row['rows']:,}",
+            f"{row['area']:.4f}",
+            f"{row['area_in_turn']:.4f}",
+            f"{row['error_at_half']:.4f} ± {row['known_to_within']:.4f}",
+            f"{row['cpu_seconds']:.0f}",
+            f"{row['peak_megabytes'] / 1000:.2f}",
+        ]
+        for name, told in found["curve"].items()
+        for row in told
+    ]
+    head = ("log", "rows", "area, at once", "in turn", "error within half of all fees", "seconds of a core", "GB")
+    return _table(head, rows)
+
+
 TABLES: dict[str, Callable[[Found], list[str]]] = {
     **{
         each.__name__: each
@@ -348,6 +369,7 @@ TABLES: dict[str, Callable[[Found], list[str]]] = {
             free_answers,
             route_growth,
             kernel_speed,
+            large_fit,
         )
     },
     "route_growth:floors": route_floors,

@@ -52,6 +52,7 @@ CONTENTS: dict[str, tuple[str, ...]] = {
         "cheap-first",
         "time",
         "large-tables",
+        "train-together",
         "research",
         "get-the-data",
     ),

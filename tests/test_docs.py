@@ -10,6 +10,7 @@ import sys
 from html import unescape
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
 
@@ -20,6 +21,7 @@ from askwho.cli import app, status_of
 from askwho.cli._demo import run_demo
 from askwho.learners import LEARNERS
 from tests.examples import blocks, cells, run_notebook, run_page
+from tests.launching import torchrun
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -155,3 +157,17 @@ def test_notebooks_are_small_and_hold_text_alone():
 
 def test_the_pages_that_promise_examples_have_them():
     assert {page.stem for page in PAGES} >= {page.stem for page in (DOCS / "how-to").glob("*.md")} - {"index"}
+
+
+def test_the_page_on_training_together_does_so(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    ((_, title, text),) = blocks(DOCS / "how-to" / "train-together.md")
+    (tmp_path / title).write_text(text, encoding="utf-8")
+    torchrun(title, cwd=tmp_path)
+    (tmp_path / "policy-of-two").rename(tmp_path / "of-two")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(text, title, "exec"), {})  # noqa: S102 - our own page
+    two, one = (askwho.load(tmp_path / name) for name in ("of-two", "policy-of-two"))
+    queries = {"x_0": np.array([-1.0, 0.1, 1.0]), "x_1": np.array([0.0, 0.5, -0.5])}
+    mine, theirs = (policy.judge.learned(policy.encoder.transform(queries)) for policy in (two, one))
+    np.testing.assert_allclose(mine, theirs, rtol=1e-2, atol=1e-3)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from askwho._processes import under_torchrun
 from askwho._validation import one_of
 from askwho.exceptions import InvalidInputError
 from askwho_studies.data import FOLDER, require
@@ -42,12 +43,19 @@ def run(
         seeds: how many splits; None takes the study's own number.
         quick: a little of everything, to see that it runs.
         final: of the logs, the seeds that nothing was chosen on; what comes of it is appended to `final.jsonl`.
-        workers: how many splits or seeds at a time.
+        workers: how many splits or seeds at a time; one under `torchrun`, whose processes train each network together.
         keep: of the logs, a folder for what each method got on each split: a run of the same commit goes on from there.
         progress: called with a line of text as the study goes on.
     """
     one_of(name, "name", ["logs", *EXPERIMENTS, "methods", "all"])
     place = FOLDER if data is None else data
+    if under_torchrun():
+        if name in ("logs", "methods"):
+            raise InvalidInputError(
+                f"`name` must be an experiment of the paper under torchrun, got {name!r}: give it `--workers` instead."
+            )
+        # The processes share each network's training; seeds come one after the other.
+        workers = 1
     if final and (name != "logs" or quick or seeds is not None or only is not None):
         raise InvalidInputError("`final` must be a whole run of the logs, got it with something else: PROTOCOL.md.")
     if name == "methods":

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from askwho._processes import is_first
+
 
 def kept(path: Path, mark: str, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
     """Return arrays from a file, where it was made under the same settings, or made and written to it whole."""
@@ -19,6 +21,9 @@ def kept(path: Path, mark: str, make: Callable[[], dict[str, np.ndarray]]) -> di
             if "mark" in stored.files and str(stored["mark"]) == mark:
                 return dict(stored)
     made = make()
+    if not is_first():
+        # Of processes that train together the first keeps it.
+        return made
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     with part.open("wb") as file:

@@ -111,3 +111,17 @@ def test_a_folder_of_other_files_and_a_file_are_refused(place, tmp_path, capsys)
     assert "must be a folder for --shard-rows" in refused(capsys, *words, tmp_path / "notes.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
     assert "`--seed` must be given" in refused(capsys, *words, tmp_path / "parts", "--explore", 0.1)
+
+
+def test_routes_by_uri_are_those_by_path(place, tmp_path, capsys):
+    for number in range(2):
+        # The second time it goes on.
+        in_parts(capsys, place, f"{tmp_path.as_uri()}/uri")
+        if not number:
+            (tmp_path / "uri" / "part-000001.parquet").unlink()
+            (tmp_path / "uri" / ".part-000001.parquet.7.partial").write_bytes(b"PAR1")
+    in_parts(capsys, place, tmp_path / "path")
+    assert everything(tmp_path / "uri") == everything(tmp_path / "path")
+    for out in (f"{tmp_path.as_uri()}/uri.csv", tmp_path / "path.csv"):
+        assert run("route", place / "policy", place / "new.parquet", "--k", 2, "--out", out) == 0
+    assert (tmp_path / "uri.csv").read_bytes() == (tmp_path / "path.csv").read_bytes()

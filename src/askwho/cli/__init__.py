@@ -9,7 +9,9 @@ import sys
 
 import typer
 
+from askwho._processes import is_first
 from askwho.cli._commands import app, run
+from askwho.cli._printing import hush
 from askwho.cli._terminal import visible
 from askwho.exceptions import AskwhoError, FailedError
 
@@ -20,7 +22,9 @@ _LONGEST = 1000
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and leave with its exit status."""
+    """Run the command line and leave with its exit status; of processes under `torchrun` the first prints."""
+    if not is_first():
+        hush()
     status = status_of(sys.argv[1:] if arguments is None else arguments)
     try:
         sys.stdout.flush()

@@ -31,7 +31,7 @@ from askwho.cli._printing import (
 from askwho.cli._route import route_queries
 from askwho.cli._studies import studies
 from askwho.cli._terminal import visible
-from askwho.data import describe, read_log, read_table, write_batches
+from askwho.data import MAX_ROWS, describe, read_log, read_table, write_batches
 from askwho.engines import decision_types
 from askwho.evaluation import evaluate as evaluate_policy
 from askwho.evaluation import unseen, unseen_batches
@@ -139,6 +139,9 @@ def fit(
     ] = 1.0,
     encoder: o.Encoder = "hashing",
     cv: Annotated[int, typer.Option(help="How many folds to cross-fit in.")] = 5,
+    max_rows: Annotated[
+        int, typer.Option(help="Learn from a stratified sample of so many rows of a longer log; 0: from all.")
+    ] = MAX_ROWS,
     promise: Annotated[
         float, typer.Option(help="The share of the log to keep for promises (--confidence), such as 0.3.")
     ] = 0.0,
@@ -148,7 +151,7 @@ def fit(
     """Learn a policy from a log."""
     room_for(out_)
     named = None if base in ("auto", "none") else base
-    read = read_log(log, o.columns_of(locals()), base=named)
+    read = read_log(log, o.columns_of(locals()), base=named, max_rows=max_rows)
     with err.status("reading"):
         policy = fit_policy(
             read,
@@ -158,6 +161,7 @@ def fit(
             cardinality=cardinality,
             encoder=encoder,
             cv=cv,
+            max_rows=max_rows,
             promise=promise,
             random_state=seed,
             progress=lambda line: err.print(line, markup=False),
@@ -167,6 +171,7 @@ def fit(
     name, trials, committee_name = policy.judge.name, policy.facts.learners, policy.combiner.name
     report = {
         "rows": len(read),
+        "drawn_from": read.sampling.drawn_from or len(read),
         "kept_rows": 0 if policy.tried.kept is None else policy.tried.kept.fees.shape[1],
         "task": read.task,
         "entities": list(policy.panel.names),
@@ -187,6 +192,8 @@ def fit(
         f"committee {committee_name or 'the first'}, base {report['base'] or 'none'}"
     )
     print_validated("held-out rows of the log", validated, policy.unit.name)
+    if policy.facts.sample is not None:
+        print_line(f"learned from {policy.facts.sample}")
     if report["kept_rows"]:
         print_line(f"rows kept for promises: {report['kept_rows']} of {report['rows']}")
     print_line(f"policy in {out_}")

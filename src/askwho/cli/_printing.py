@@ -68,6 +68,13 @@ def print_table(head: list[str], rows: list[list[str]]) -> None:
     out.print(table)
 
 
+def hush() -> None:
+    """Print no results and no progress from here on: of processes that train together the first does. Errors stay."""
+    out.quiet = err.quiet = True
+
+
 def print_json(value: dict[str, Any]) -> None:
     """Print one JSON object."""
+    if out.quiet:
+        return
     typer.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, default=str))

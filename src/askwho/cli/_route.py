@@ -93,7 +93,7 @@ def route_queries(
             "shard_rows": shard_rows,
             "seed": seed,
         }
-        parts = Parts(work, whole(queries), str(out_.resolve()), shard_rows)
+        parts = Parts(work, whole(queries), whole(out_), shard_rows)
         if engine == "local":
             total = _in_parts(Shards(out_, run), parts, threads)
         else:

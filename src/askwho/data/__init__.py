@@ -5,6 +5,7 @@ from askwho.data._charged import Charged
 from askwho.data._check import describe
 from askwho.data._columns import Columns, Resolved, named, resolve
 from askwho.data._costs_file import read_costs
+from askwho.data._drawn import MAX_ROWS
 from askwho.data._drift import Moved, OverTime
 from askwho.data._encoder import FeatureEncoder
 from askwho.data._encoding import EncoderLike, TextEncoding, TextFunction
@@ -12,23 +13,26 @@ from askwho.data._entities import column_of, with_entity, without_entity
 from askwho.data._formats import files_of
 from askwho.data._ids import id_texts
 from askwho.data._log import Log, log_of, read_log, read_logs, scored_by
+from askwho.data._outputs import Folder, folder_at
 from askwho.data._problem import Description, Problem
 from askwho.data._same import EXACT, SAME, as_texts, commonest, is_own, keyed, keys_of
 from askwho.data._sampling import Sampling, moment
 from askwho.data._sentences import SentenceEncoder
-from askwho.data._stores import StoredFile, whole
+from askwho.data._stores import StoredFile, seekable, whole
 from askwho.data._tables import Table, count_rows, lists, read_batches, read_table, table_of
 from askwho.data._text import TextEncoder, fingerprints
 from askwho.data._writing import write_batches, write_table
 
 __all__ = [
     "EXACT",
+    "MAX_ROWS",
     "SAME",
     "Charged",
     "Columns",
     "Description",
     "EncoderLike",
     "FeatureEncoder",
+    "Folder",
     "Log",
     "Moved",
     "Nulls",
@@ -49,6 +53,7 @@ __all__ = [
     "describe",
     "files_of",
     "fingerprints",
+    "folder_at",
     "id_texts",
     "is_own",
     "keyed",
@@ -64,6 +69,7 @@ __all__ = [
     "read_table",
     "resolve",
     "scored_by",
+    "seekable",
     "table_of",
     "whole",
     "with_entity",

@@ -25,10 +25,11 @@ from askwho.core import (
 )
 from askwho.data._charged import Charged
 from askwho.data._columns import Columns, check_cells, resolve
+from askwho.data._drawn import read_drawn, rows_drawn, strata_of
 from askwho.data._ids import read_ids, repeated
 from askwho.data._same import as_texts, keyed, truths_of
 from askwho.data._sampling import Sampling
-from askwho.data._tables import Table, read_batches, read_table
+from askwho.data._tables import Table, read_batches
 from askwho.data._text import fingerprints
 from askwho.exceptions import InvalidInputError
 
@@ -146,6 +147,16 @@ class Log:
             )
         return replace(log, panel=Panel(tuple(entities)), charged=charged)
 
+    def drawn(self, most: int) -> "Log":
+        """Return a stratified sample of so many rows, alone; the log itself where it has no more, or `most` is 0."""
+        if most == 0 or len(self) <= most:
+            return self
+        truth = None if self.truth is None else np.where(self.audited, strata_of(self.truth, len(self)), np.nan)
+        strata = strata_of(truth, len(self))
+        log = self.alone(rows_drawn(strata, None if self.columns.groups is None else self.groups, most))
+        before = self.sampling.drawn_from
+        return replace(log, sampling=replace(log.sampling, drawn_from=len(self) if before is None else before))
+
     def behind(self, panel: Panel, answers: Answers) -> "Log":
         """Return the log of a larger panel, some of whom answer for themselves and for nothing.
 
@@ -185,6 +196,7 @@ def read_log(
     *,
     base: str | None = None,
     optional: Collection[str] = (),
+    max_rows: int = 0,
 ) -> Log:
     """Return the log in a file, a data frame, columns by name or a list of dicts.
 
@@ -194,9 +206,12 @@ def read_log(
         base: the entity that is the base predictor, if one is.
         optional: what need not be there, of the names of `columns`: `"propensity"` of a log that a policy's columns
             read, which then is learned.
+        max_rows: of a longer log a stratified sample of so many rows is read, as `fit` would draw it, so that a file of
+            any length fits into memory; 0 for all rows. Rows that are not drawn are not looked at, either.
     """
-    (log,) = whole_log([log_of(read_table(source, texts=columns.texts), columns, base=base, optional=optional)])
-    return log
+    table, n = read_drawn(source, columns, max_rows, optional=optional)
+    (log,) = whole_log([log_of(table, columns, base=base, optional=optional)])
+    return log if len(log) == n else replace(log, sampling=replace(log.sampling, drawn_from=n))
 
 
 def read_logs(

@@ -66,10 +66,10 @@ class Sample:
         kept = np.sort(np.argsort(self.keys)[: self.most])
         self.keys, self.rows = self.keys[kept], self.rows[kept]
         for name in self.columns:
-            self.parts[name] = [_joined(self.parts[name])[kept]]
+            self.parts[name] = [joined(self.parts[name])[kept]]
 
 
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    """One array of several; of different types it is one of objects, for NumPy would make texts of numbers."""
+def joined(parts: list[np.ndarray]) -> np.ndarray:
+    """Return one array of several; of different types it is one of objects, for NumPy would make texts of numbers."""
     same = len({part.dtype.kind for part in parts}) == 1
     return np.concatenate(parts if same else [part.astype(object) for part in parts])

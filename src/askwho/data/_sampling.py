@@ -25,6 +25,7 @@ class Sampling:
             and that the truth was looked up; None likewise.
         dated: whether `time` is in seconds since 1970, of dates.
         audited: shape (n,), of which rows the truth is known; None where it is of all, or where there are grades.
+        drawn_from: how many rows there were, where these are a sample of them; None where they are all.
     """
 
     groups: Shaped[np.ndarray, " n"]
@@ -32,6 +33,7 @@ class Sampling:
     propensity: Float[np.ndarray, " n"] | None = None
     dated: bool = False
     audited: Bool[np.ndarray, " n"] | None = None
+    drawn_from: int | None = None
 
     @classmethod
     def of(cls, table: Table, columns: Columns, *, first: int = 0) -> "Sampling":
@@ -77,7 +79,7 @@ class Sampling:
         time, propensity, audited = (
             None if each is None else each[index] for each in (self.time, self.propensity, self.audited)
         )
-        return Sampling(self.groups[index], time, propensity, self.dated, audited)
+        return Sampling(self.groups[index], time, propensity, self.dated, audited, self.drawn_from)
 
 
 def moment(time: float, *, dated: bool) -> str:

@@ -59,6 +59,11 @@ File = Path | StoredFile
 """One file of a table: on this machine, or in a store."""
 
 
+def size_of(file: File) -> int:
+    """Return how many bytes a file has."""
+    return file.facts[0] if isinstance(file, StoredFile) else file.stat().st_size
+
+
 def is_uri(source: str | Path) -> bool:
     """Return whether a source is named by a URI; on this machine a name with a colon is no file of a folder."""
     return _URI.fullmatch(str(source)) is not None
@@ -95,16 +100,39 @@ def stored_files(source: str | Path, name: str) -> list[StoredFile]:
     return [StoredFile(store, path, f"{uri.rstrip('/')}/{base}") for path, base in found]
 
 
+def store_at(source: str | Path, name: str) -> StoredFile:
+    """Return the place that a URI means, whether or not anything is there; no letter of it is a pattern."""
+    uri, query = _with_slashes(source)
+    try:
+        store, path = fs.FileSystem.from_uri(uri + query)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InvalidInputError(
+            f"`{name}` must be a URI that can be reached, got {str(source)!r}: {str(error).splitlines()[0]}"
+        ) from None
+    return StoredFile(store, path, uri)
+
+
+def entries_of(folder: StoredFile) -> list[str]:
+    """Return the names of what lies in a folder of a store."""
+    return [each.base_name for each in folder.store.get_file_info(fs.FileSelector(folder.path, allow_not_found=True))]
+
+
 def _parted(source: str | Path) -> tuple[str, str | None, str]:
     """A URI without the pattern at its end, that pattern, and what it says to the store."""
+    uri, query = _with_slashes(source)
+    head, _, last = uri.rpartition("/")
+    pattern = last if any(each in last for each in _MARKS) else None
+    return uri if pattern is None else head, pattern, query
+
+
+def _with_slashes(source: str | Path) -> tuple[str, str]:
+    """A URI with all its slashes, and what it says to the store."""
     found = _URI.fullmatch(str(source))
     assert found is not None  # noqa: S101 - looked at before
     scheme, rest = found.groups()
     rest, mark, query = rest.partition("?")
     start = f"{scheme}:///" if scheme.lower() == "file" else f"{scheme}://"
-    head, _, last = rest.rpartition("/")
-    pattern = last if any(each in last for each in _MARKS) else None
-    return start + (rest if pattern is None else head), pattern, mark + query
+    return start + rest, mark + query
 
 
 def seekable(file: File) -> Any:  # noqa: ANN401 - what Arrow's readers take

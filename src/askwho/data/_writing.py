@@ -4,7 +4,6 @@ import contextlib
 import datetime as dt
 import json
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 
+from askwho.data._outputs import output_at
+from askwho.data._stores import StoredFile
 from askwho.exceptions import InvalidInputError
 
 # Batches that are held back until every column has shown a value, and so a type.
@@ -32,7 +33,7 @@ def write_table(path: str | Path, table: Mapping[str, Any]) -> None:
 
 
 def write_batches(
-    path: str | Path,
+    path: str | Path | StoredFile,
     tables: Iterable[Mapping[str, Any]],
     *,
     types: Mapping[str, type] | None = None,
@@ -41,42 +42,43 @@ def write_batches(
     """Write columns batch by batch, so that a table larger than memory can be written; whole or not at all.
 
     Args:
-        path: its ending tells the format.
+        path: its ending tells the format; a URI such as s3://bucket/routes.parquet, too.
         tables: columns by name.
         types: of columns that may be empty for many batches: `str`, `float`, or `list` of texts.
         facts: what a Parquet file says of itself beside its rows; other formats have no room for it.
     """
-    path = Path(path)
-    suffix = path.suffix.lower()
+    output = output_at(path)
+    suffix = output.ending
     if suffix not in _WRITERS:
         raise InvalidInputError(f"`out` must end in .parquet, .csv or .jsonl, got {str(path)!r}.")
-    if not path.resolve().parent.is_dir():
-        raise InvalidInputError(f"`out` must lie in a folder that is there, got {str(path)!r}.")
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    writer: Any = None
+    output.check()
+    sink, writer = None, None
     try:
         for rows in _typed(_arrow(table, types or {}, as_text=suffix == ".csv") for table in tables):
-            if writer is None:
-                writer = _WRITERS[suffix](partial, rows.replace_schema_metadata(dict(facts) if facts else None))
+            if sink is None or writer is None:
+                sink = output.sink()
+                writer = _WRITERS[suffix](sink, rows.replace_schema_metadata(dict(facts) if facts else None))
             writer.write_table(rows)
-        if writer is not None:
+        if sink is not None and writer is not None:
             writer.close()
-            partial.replace(path)
+            sink.close()
+            output.keep()
     except (pa.ArrowException, OSError) as error:
         raise InvalidInputError(f"`out` must be writable, got {str(path)!r}: {str(error).splitlines()[0]}") from None
     finally:
-        if writer is not None:
-            # What could not be written before cannot be written now; that was said.
-            with contextlib.suppress(OSError):
-                writer.close()
-        partial.unlink(missing_ok=True)
+        for open_ in (writer, sink):
+            if open_ is not None:
+                # What could not be written before cannot be written now; that was said.
+                with contextlib.suppress(pa.ArrowException, OSError, ValueError):
+                    open_.close()
+        output.leave()
 
 
 class _JsonWriter:
     """Rows as lines of JSON, with the face of Arrow's own writers."""
 
-    def __init__(self, path: Path, _rows: pa.Table) -> None:
-        self._stream = path.open("w", encoding="utf-8", newline="\n")
+    def __init__(self, sink: Any, _rows: pa.Table) -> None:  # noqa: ANN401 - whatever takes bytes
+        self._sink = sink
 
     def write_table(self, rows: pa.Table) -> None:
         try:
@@ -85,20 +87,20 @@ class _JsonWriter:
             ]
         except (TypeError, ValueError) as error:
             raise InvalidInputError(f"`out` must be able to hold every cell, got .jsonl: {error}.") from None
-        self._stream.writelines(f"{line}\n" for line in lines)
+        self._sink.write("".join(f"{line}\n" for line in lines).encode())
 
     def close(self) -> None:
-        self._stream.close()
+        """Whoever opened what was written to closes it."""
 
 
-def _parquet(path: Path, rows: pa.Table) -> pa_parquet.ParquetWriter:
+def _parquet(sink: Any, rows: pa.Table) -> pa_parquet.ParquetWriter:  # noqa: ANN401
     # Its stubs know of no list of columns.
     repeating: Any = _repeating(rows)
-    return pa_parquet.ParquetWriter(path, rows.schema, use_dictionary=repeating)
+    return pa_parquet.ParquetWriter(sink, rows.schema, use_dictionary=repeating)
 
 
-def _csv(path: Path, rows: pa.Table) -> pa_csv.CSVWriter:
-    return pa_csv.CSVWriter(path, rows.schema)
+def _csv(sink: Any, rows: pa.Table) -> pa_csv.CSVWriter:  # noqa: ANN401
+    return pa_csv.CSVWriter(sink, rows.schema)
 
 
 def _repeating(rows: pa.Table) -> list[str]:

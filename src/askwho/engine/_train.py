@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from askwho.engine._checkpoint import Checkpoint, fingerprint, restore, store
+from askwho.engine._crew import Crew, own_device
 from askwho.engine._networks import Network
 from askwho.engine._plan import Precision, Training
 from askwho.exceptions import DivergedError, InvalidInputError
@@ -40,8 +41,8 @@ class History:
 
 
 def pick_device(device: str | None = None) -> torch.device:
-    """Return the device asked for, or CUDA where there is one, else the CPU."""
-    return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    """Return the device asked for, or CUDA where there is one, else the CPU; under `torchrun` each has its own GPU."""
+    return own_device(torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu")))
 
 
 def train(
@@ -64,6 +65,11 @@ def train(
 
     The same seed on the same machine gives the same weights, whether or not training was interrupted in between;
     convolutions on a GPU excepted, whose sums come in any order.
+
+    Under `torchrun` all processes must come here with the same arguments: each takes its part of every batch, the
+    gradient is that of the whole batch (DistributedDataParallel), and all end with the same weights. Losses are then
+    those of one process to rounding, except where a network draws chance of its own, or has a batch norm, which counts
+    each process's rows by themselves. The first writes the checkpoint, and any number of processes goes on from it.
 
     Args:
         network: changed in place; it ends on the device.
@@ -93,17 +99,17 @@ def train(
     mark = ""
     if checkpoint is not None:
         mark = fingerprint(network, plan, loss_name, random_state, [inputs, *targets, rows, held])
-        if checkpoint.exists():
-            restore(checkpoint, mark, state, network, stepper.optimizer)
+        _go_on(checkpoint, mark, state, network, stepper)
+    crew = Crew.found(where)
+    crew.agree(state.epoch, mark, where)
+    model = crew.wrap(network, where)
     data = _Resident(inputs.to(where), [target.to(where) for target in targets], network.members)
-    held_rows = held.to(where)
-    shared = rows.cpu()
-    context = _precision(plan.precision, where)
-    compiled = plan.compiled and where.type == "cuda"
+    held_rows, shared = held.to(where), rows.cpu()
+    context, compiled = _precision(plan.precision, where), plan.compiled and where.type == "cuda"
 
     def mean_losses(inputs: Tensor, *targets: Tensor) -> Tensor:
         with context():
-            scores = network(inputs)
+            scores = model(inputs)
         return loss(scores.float(), *targets).mean(dim=1)
 
     def drawn(generator: torch.Generator) -> Tensor:
@@ -113,27 +119,28 @@ def train(
     order = drawn(state.generator)
     while state.epoch < plan.epochs and not _tired(state, plan.patience):
         stepper.set_share(plan.share(state.epoch))
-        network.train()
+        model.train()
         seen = torch.zeros(network.members, device=where)
-        with _own_chance(random_state + state.epoch, where), _threads(network, plan.batch, where):
-            for index in _batches(order, plan.batch, whole=compiled):
+        with _own_chance(crew.chance(random_state + state.epoch), where), _threads(network, plan.batch, where):
+            for batch in _batches(order, plan.batch, whole=compiled):
+                index = crew.part(batch)
                 each = losses_of(data.inputs[index], *data.targets_at(index))
-                stepper.step(each.sum())
+                stepper.step(crew.weighed(each.sum(), index, batch))
                 seen += each.detach()
-        mean = _held_loss(network, data, loss, held_rows, context)
+        mean = _held_loss(network, data, loss, held_rows, context, crew)
         # The next order is drawn while a GPU is still at work.
         ahead = state.generator.clone_state()
         order = drawn(ahead)
-        _stop_if_diverged(torch.stack([seen, mean]), state.epoch)
+        _stop_if_diverged(torch.stack([crew.total(seen), mean]), state.epoch)
         state.record(network, mean.cpu())
-        if progress is not None:
+        if progress is not None and crew.first:
             progress(f"epoch {state.epoch}/{plan.epochs}: held-out loss {float(mean.mean()):.5f}")
-        if checkpoint is not None and (state.epoch % checkpoint_every == 0 or state.epoch == plan.epochs):
+        if checkpoint is not None and crew.first and _due(state.epoch, checkpoint_every, plan.epochs):
             store(checkpoint, mark, state, network, stepper.optimizer)
         state.generator = ahead
     state.give_best(network)
     network.eval()
-    if checkpoint is not None:
+    if checkpoint is not None and crew.first:
         checkpoint.unlink(missing_ok=True)
     return History(torch.stack(state.held), state.best_epoch, state.best)
 
@@ -275,23 +282,38 @@ def _own_chance(seed: int, where: torch.device) -> Generator[None]:
 
 
 def _held_loss(
-    network: Network, data: _Resident, loss: Loss, held: Tensor, context: Callable[[], AbstractContextManager[Any]]
+    network: Network,
+    data: _Resident,
+    loss: Loss,
+    held: Tensor,
+    context: Callable[[], AbstractContextManager[Any]],
+    crew: Crew,
 ) -> Tensor:
     network.eval()
     total = torch.zeros(network.members, device=held.device)
+    mine = held.tensor_split(crew.size, dim=-1)[crew.rank]
     with torch.inference_mode():
-        for start in range(0, held.shape[-1], _HELD_BLOCK):
-            index = held[..., start : start + _HELD_BLOCK]
+        for start in range(0, mine.shape[-1], _HELD_BLOCK):
+            index = mine[..., start : start + _HELD_BLOCK]
             with context():
                 scores = network(data.inputs[index])
             total += loss(scores.float(), *data.targets_at(index)).sum(dim=1)
-    return total / held.shape[-1]
+    return crew.total(total) / held.shape[-1]
 
 
 def _precision(precision: Precision, where: torch.device) -> Callable[[], AbstractContextManager[Any]]:
     if precision == "bfloat16" or (precision == "auto" and where.type == "cuda"):
         return lambda: torch.autocast(where.type, dtype=torch.bfloat16)
     return nullcontext
+
+
+def _go_on(path: Path, mark: str, state: Checkpoint, network: Network, stepper: _Stepper) -> None:
+    if path.exists():
+        restore(path, mark, state, network, stepper.optimizer)
+
+
+def _due(epoch: int, every: int, epochs: int) -> bool:
+    return epoch % every == 0 or epoch == epochs
 
 
 def _tired(state: Checkpoint, patience: int | None) -> bool:

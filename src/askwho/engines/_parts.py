@@ -4,7 +4,6 @@ import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -49,7 +48,7 @@ class Parts:
         said: list[tuple[int, int]] = []
         for stretch in batch.to_pylist():
             for number, table in islice(self.batches(stretch["first"]), stretch["parts"]):
-                if not is_there(Path(self.folder), number):
+                if not is_there(self.folder, number):
                     self.write(number, self.made(number, table))
                 said.append((number, len(next(iter(table.values())))))
         return pa.RecordBatch.from_pylist([dict(zip(_SAID.names, row, strict=True)) for row in said], schema=_SAID)
@@ -83,7 +82,7 @@ class Parts:
 
     def write(self, number: int, made: Made) -> None:
         """Write a part."""
-        write_part(Path(self.folder), number, *made, types=self.work.types)
+        write_part(self.folder, number, *made, types=self.work.types)
 
 
 def plan_of(parts: int, done: Collection[int], *, rows: int, workers: int) -> pa.RecordBatch:

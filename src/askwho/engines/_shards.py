@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 
-from askwho._files import write_atomically
-from askwho.data import StoredFile, files_of, write_batches
+from askwho.data import Folder, StoredFile, files_of, folder_at, seekable, write_batches
 from askwho.exceptions import FailedError, InvalidInputError
 
 # Other programs, and our own reading of folders, take what begins with an underscore for no part of the table.
@@ -24,16 +23,17 @@ class Shards:
     The manifest says what the parts are of, and in the end that all are there.
 
     Args:
-        folder: made where there is none.
+        folder: made where there is none; a URI, too.
         run: what the parts are made of and how, as JSON: another run does not go on with them.
     """
 
-    def __init__(self, folder: Path, run: Mapping[str, Any]) -> None:
-        self.folder, self.run = folder, dict(run)
-        _make(folder)
-        if (folder / _MANIFEST).exists():
+    def __init__(self, folder: str | Path, run: Mapping[str, Any]) -> None:
+        self.folder, self.run = folder_at(folder), dict(run)
+        _make(self.folder)
+        there = self.folder.names()
+        if _MANIFEST in there:
             self._check_same()
-        elif any(folder.iterdir()):
+        elif there:
             raise InvalidInputError(f"`--out` must be a folder of its own for --shard-rows, got {str(folder)!r}.")
         else:
             self._say({"complete": False})
@@ -41,10 +41,10 @@ class Shards:
     def done(self) -> dict[int, dict[str, float]]:
         """Return the sums of the parts that are there, by their numbers; whoever wrote them."""
         found: dict[int, dict[str, float]] = {}
-        for path in sorted(self.folder.glob("part-*.parquet")):
-            sums = _sums_in(path)
+        for name in self.folder.names("part-*.parquet"):
+            sums = _sums_in(self.folder.file(name))
             if sums is not None:
-                found[int(path.stem.removeprefix("part-"))] = sums
+                found[int(name.removeprefix("part-").removesuffix(".parquet"))] = sums
         return found
 
     def finish(self, parts: int) -> dict[str, float]:
@@ -63,11 +63,11 @@ class Shards:
 
     def _say(self, found: Mapping[str, Any]) -> None:
         text = json.dumps({"run": self.run, **found}, indent=2) + "\n"
-        write_atomically(self.folder / _MANIFEST, text.encode())
+        self.folder.write(_MANIFEST, text.encode())
 
     def _check_same(self) -> None:
         try:
-            before = json.loads((self.folder / _MANIFEST).read_text(encoding="utf-8"))["run"]
+            before = json.loads(self.folder.read(_MANIFEST))["run"]
         except (KeyError, TypeError, ValueError):
             before = {}
         changed = sorted(name for name in {*before, *self.run} if before.get(name) != self.run.get(name))
@@ -79,13 +79,13 @@ class Shards:
 
 
 def write_part(
-    folder: Path, number: int, columns: Mapping[str, Any], sums: Mapping[str, float], *, types: Mapping[str, type]
+    folder: str, number: int, columns: Mapping[str, Any], sums: Mapping[str, float], *, types: Mapping[str, type]
 ) -> None:
     """Write one part with its sums; any worker may, and to the same bytes once more."""
     write_batches(_part(folder, number), [columns], types=types, facts={_SUMS: json.dumps(sums)})
 
 
-def is_there(folder: Path, number: int) -> bool:
+def is_there(folder: str, number: int) -> bool:
     """Return whether a part is there whole."""
     return _sums_in(_part(folder, number)) is not None
 
@@ -102,23 +102,21 @@ def _changed(file: Path | StoredFile) -> tuple[int, int]:
     return file.stat().st_size, file.stat().st_mtime_ns
 
 
-def _part(folder: Path, number: int) -> Path:
-    return folder / f"part-{number:06}.parquet"
+def _part(folder: str, number: int) -> Path | StoredFile:
+    return folder_at(folder).file(f"part-{number:06}.parquet")
 
 
-def _sums_in(path: Path) -> dict[str, float] | None:
+def _sums_in(path: Path | StoredFile) -> dict[str, float] | None:
     """What a part says of itself; None where it is not there, or cut off: Parquet ends with what it says."""
     try:
-        return json.loads(pa_parquet.read_metadata(path).metadata[_SUMS.encode()])
+        return json.loads(pa_parquet.read_metadata(seekable(path)).metadata[_SUMS.encode()])
     except (pa.ArrowException, KeyError, OSError, TypeError, ValueError):
         return None
 
 
-def _make(folder: Path) -> None:
+def _make(folder: Folder) -> None:
     """Make a folder for parts, without what a run that was killed had not finished writing."""
     try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
+        folder.make()
+    except (pa.ArrowException, OSError) as error:
         raise InvalidInputError(f"`--out` must be a folder for --shard-rows, got {str(folder)!r}: {error}.") from None
-    for partial in folder.glob(".*.partial"):
-        partial.unlink()

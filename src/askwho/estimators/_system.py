@@ -103,6 +103,8 @@ class DeferralSystem(BaseEstimator, ABC):
             committee=self.committee,
             cardinality=priced_cardinality(self.cardinality, price),
             cv=count,
+            # Whoever passes arrays passes what is to be learned from.
+            max_rows=0,
             random_state=seed,
         )
         self.live_: Live = live

@@ -10,7 +10,7 @@ from jaxtyping import Int, Shaped
 from askwho import _validation as check
 from askwho._parts import at_work
 from askwho.core import Answers, Cell, Entity, Panel, folds, last_moments
-from askwho.data import EncoderLike, FeatureEncoder, Log, commonest
+from askwho.data import MAX_ROWS, EncoderLike, FeatureEncoder, Log, commonest
 from askwho.exceptions import InvalidInputError
 from askwho.fitting._asking import FEWEST_WHOLE, learn_turns
 from askwho.fitting._calibrate import promised, until
@@ -57,6 +57,7 @@ def fit(
     encoder: EncoderLike = "hashing",
     cv: int = 5,
     max_k: int = 12,
+    max_rows: int = MAX_ROWS,
     promise: float = 0.0,
     random_state: int = 0,
     progress: Callable[[str], None] | None = None,
@@ -79,6 +80,9 @@ def fit(
         encoder: how text becomes numbers, as in `FeatureEncoder.fit`.
         cv: how many folds to cross-fit in; fewer where there are fewer than four rows for each.
         max_k: the largest committee.
+        max_rows: of a longer log a stratified sample of so many rows is learned from, which `Facts.drawn` says; 0 for
+            all rows. Beyond the default more rows of numbers were measured to buy next to nothing; texts and
+            networks may want more.
         promise: the share of the log's groups that is kept for promises: nothing is learned from them, and a target
             with `confidence` is shown on them alone. What it costs is what those rows would have taught. Those that
             came last, where the log says when its rows were.
@@ -95,6 +99,10 @@ def fit(
         raise InvalidInputError(
             "`log` must hold text, numbers or dates to be learned from, got bytes: decode them first."
         )
+    log = log.drawn(check.whole_number(max_rows, "max_rows", minimum=0))
+    drawn_from = log.sampling.drawn_from
+    if drawn_from is not None:
+        say(f"learning from {len(log):,} of {drawn_from:,} rows, a stratified sample")
     log = with_costs(log)
     seed = check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
     whole, (log, kept) = log, _kept_apart(log, check.finite_number(promise, "promise", minimum=0.0), seed)
@@ -110,6 +118,8 @@ def fit(
         policy = judged_by_the_future(
             policy, log.rows(told), later, lambda past: _learned(past, settled, None, _nobody)
         )
+    if drawn_from is not None:
+        policy = replace(policy, facts=replace(policy.facts, drawn=(len(whole), drawn_from)))
     return until(policy if kept is None else promised(policy, kept), whole)
 
 

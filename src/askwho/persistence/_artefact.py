@@ -23,6 +23,7 @@ from safetensors.numpy import save as save_arrays
 from askwho import _validation as check
 from askwho._files import write_atomically
 from askwho._parts import State, read_part, state_of
+from askwho._processes import is_first
 from askwho.exceptions import AskwhoError, InvalidInputError
 from askwho.policy import Policy
 
@@ -39,13 +40,15 @@ _LEFT = re.compile(r"^[a-z0-9-]+\.[0-9a-f]{16}\.(safetensors|onnx)$|^\..+\.[0-9]
 
 
 def save(policy: Policy, folder: str | Path) -> None:
-    """Write a policy into a folder, which then holds this policy alone.
+    """Write a policy into a folder, which then holds this policy alone; under `torchrun` the first process does.
 
     Args:
         policy: fitted, calibrated or loaded; a learner, an encoder or a committee of your own must be importable, and
             have `to_state` and `from_state` or be a function.
         folder: made if it is not there; an artefact in it is replaced, whole or not at all.
     """
+    if not is_first():
+        return
     place = room_for(folder)
     state = state_of(policy, "policy")
     payload = _payload(state)
@@ -76,6 +79,9 @@ def save(policy: Policy, folder: str | Path) -> None:
 def room_for(folder: str | Path) -> Path:
     """Return the path of a folder that an artefact may be written into, or say why it may not."""
     place = Path(folder)
+    if not is_first():
+        # What the first process writes must not be in the way of those that come here later.
+        return place
     try:
         if place.exists() and not place.is_dir():
             raise InvalidInputError(f"`folder` must be a folder, got {str(place)!r}: there is a file of that name.")

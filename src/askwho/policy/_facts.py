@@ -20,6 +20,7 @@ class Facts:
         base: the name of our own base, where there is one.
         until: the last moment that anything of the policy comes from; None where its log did not say.
         dated: whether that is a date, in seconds since 1970.
+        drawn: how many rows were drawn to learn from, and of how many; None where all were learned from.
     """
 
     entity_errors: tuple[float, ...]
@@ -28,6 +29,12 @@ class Facts:
     base: str | None = None
     until: float | None = None
     dated: bool = False
+    drawn: tuple[int, int] | None = None
+
+    @property
+    def sample(self) -> str | None:
+        """In words that a sample was learned from; None where all rows were."""
+        return None if self.drawn is None else f"{self.drawn[0]:,} of {self.drawn[1]:,} rows, a stratified sample"
 
     @property
     def last(self) -> str:
@@ -48,6 +55,7 @@ class Facts:
                 "base": self.base,
                 "until": self.until,
                 "dated": self.dated,
+                "drawn": None if self.drawn is None else list(self.drawn),
             }
         )
 
@@ -57,4 +65,9 @@ class Facts:
         plain = state.plain
         errors = tuple(check.finite_number(error, "entity_errors") for error in plain["entity_errors"])
         until = None if plain["until"] is None else check.finite_number(plain["until"], "until")
-        return cls(errors, plain["learners"], plain["committees"], plain["base"], until, bool(plain["dated"]))
+        # Policies that were written before there were samples learned from all rows.
+        drawn = plain.get("drawn")
+        if drawn is not None:
+            few, all_rows = (check.whole_number(count, "drawn", minimum=1) for count in drawn)
+            drawn = few, all_rows
+        return cls(errors, plain["learners"], plain["committees"], plain["base"], until, bool(plain["dated"]), drawn)

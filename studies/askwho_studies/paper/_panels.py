@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from askwho._processes import is_first
 from askwho_studies._provenance import provenance
 from askwho_studies.paper._claims import Claim, claims_table
 from askwho_studies.paper._frontiers import (
@@ -69,6 +70,9 @@ def study(
 
 def write(found: Mapping[str, Any], out: Path) -> list[str]:
     """Write `<experiment>.json`, `.md` and, where matplotlib is installed, `.png`; return the names of the files."""
+    if not is_first():
+        # Of processes that train together the first writes.
+        return []
     out.mkdir(parents=True, exist_ok=True)
     name = found["experiment"]
     (out / f"{name}.json").write_text(
