@@ -20,6 +20,7 @@ from askwho.fitting._costs import mean_mistake, with_costs
 from askwho.fitting._in_time import judged_by_the_future, later_folds
 from askwho.fitting._intervals import with_intervals
 from askwho.fitting._judge import learn_judge
+from askwho.fitting._rationing import learn_rationing
 from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
 from askwho.learners import Trial, check_learner, own_base
 from askwho.policy import (
@@ -206,6 +207,9 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
     how_many, tried = learn_cardinality(
         replay, real, fold, settings=given.cardinality, width=width, random_state=seed, anew=anew, others=others
     )
+    past = Past.of(X, whole.errors, random_state=seed)
+    rationing = learn_rationing(replay, fold, how_many, past, random_state=seed)
+    how_many = replace(how_many, rationing=rationing)
     turns, judges = None, []
     if real.case is not None and (log.answers is None or committee in ("auto", POSTERIOR, SPREAD)):
         # What would come back with an answer is not imagined: of grades those teach that are there.
@@ -228,7 +232,7 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
         combiner=_spelling(with_intervals(real, replay.combiner, tried, width, turns), log, trial),
         tried=tried,
         turns=turns,
-        past=Past.of(X, whole.errors, random_state=seed),
+        past=past,
         facts=Facts(
             tuple(_mean_errors(real, others).tolist()), trials, committees, None if trial is None else trial.base.name
         ),

@@ -166,13 +166,13 @@ def _seated(policy: Policy, name: str, j: int, skill: Skill, fee: float) -> Poli
     newcomers = newcomers.put(j, skill.mean, skill.covariance, skill.beside)
     overlap, weights = judge.overlap, judge.error_weights
     entities, combiner, past = list(panel.entities), policy.combiner, policy.past
-    curve, errors = policy.cardinality.curve, list(policy.facts.entity_errors)
+    cardinality, errors = policy.cardinality, list(policy.facts.entity_errors)
     expected = newcomers.apply(judge.learned(past.queries))[:, j]
-    seats = curve.seats or Seats.all(len(panel), policy.cardinality.width)
+    seats = cardinality.curve.seats or Seats.all(len(panel), cardinality.width)
     if not new and not seats.new[j] and len(panel) > 1:
-        curve = replace(curve, seats=seats.moved(j, most_alike(policy, j)))
+        cardinality = cardinality.seated(seats.moved(j, most_alike(policy, j)))
     if new:
-        curve = replace(curve, seats=seats.joined())
+        cardinality = cardinality.seated(seats.joined())
         entities.append(Entity(name, fee=fee))
         errors.append(0.0)
         weights = np.append(weights, 1.0)
@@ -189,7 +189,7 @@ def _seated(policy: Policy, name: str, j: int, skill: Skill, fee: float) -> Poli
         columns=with_entity(policy.columns, name, outside),
         panel=Panel(tuple(entities)),
         judge=replace(judge, newcomers=newcomers, error_weights=weights, fees=judge.fees.put(j, fee), overlap=overlap),
-        cardinality=replace(policy.cardinality, curve=curve),
+        cardinality=cardinality,
         combiner=combiner,
         tried=unpromised(policy.tried, kept),
         turns=None if turns is None else replace(turns, tried=unpromised(turns.tried, kept)),

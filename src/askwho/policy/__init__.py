@@ -4,10 +4,11 @@ from askwho.aggregation import Combine
 from askwho.beliefs import Asking, Beliefs, Case, Grades, Intervals, NumberCase, Numbers, in_turn, named_answers
 from askwho.policy._assign import Assigned, Given, Limit, Online, assign
 from askwho.policy._calibration import Calibration
+from askwho.policy._cardinality import Cardinality, CardinalityNetworks
 from askwho.policy._chances import FEWEST_EFFECTIVE, Chances, effective
 from askwho.policy._combiner import POSTERIOR, SPREAD, Combiner, check_rule, rule_names
 from askwho.policy._coverage import Coverage
-from askwho.policy._curve import Cardinality, CardinalityNetworks, Curve
+from askwho.policy._curve import Curve
 from askwho.policy._decision import Decision, Decisions, Outcome
 from askwho.policy._errors import mean_error
 from askwho.policy._facts import Facts
@@ -22,6 +23,7 @@ from askwho.policy._newcomers import Newcomers
 from askwho.policy._outcomes import Outcomes, Setting, grouped
 from askwho.policy._overlap import SHARES, overlaps
 from askwho.policy._policy import FEWEST_ROWS, Policy
+from askwho.policy._rationing import Rationing, doubts
 from askwho.policy._seats import Seats
 from askwho.policy._seen import Judgement, Seen, answers_of_all
 from askwho.policy._shrinkage import Shrinkage
@@ -69,6 +71,7 @@ __all__ = [
     "Outcomes",
     "Past",
     "Policy",
+    "Rationing",
     "Reason",
     "Seats",
     "Seen",
@@ -80,6 +83,7 @@ __all__ = [
     "answers_of_all",
     "assign",
     "check_rule",
+    "doubts",
     "effective",
     "grouped",
     "in_turn",

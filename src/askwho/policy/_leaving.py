@@ -37,6 +37,7 @@ def without(policy: "Policy", name: str) -> "Policy":
     kept = np.delete(np.arange(len(panel)), j)
     cardinality, combiner, turns = policy.cardinality, policy.combiner, policy.turns
     seats = cardinality.curve.seats or Seats.all(len(panel), cardinality.width)
+    seats = seats.without(j, most_alike(policy, j))
     beliefs = combiner.beliefs
     asking = None if turns is None else asking_without(turns.asking, j)
     return replace(
@@ -44,11 +45,7 @@ def without(policy: "Policy", name: str) -> "Policy":
         columns=without_entity(policy.columns, name),
         panel=Panel(tuple(panel.entities[i] for i in kept)),
         judge=policy.judge.only(kept, most=policy.unit.most),
-        cardinality=replace(
-            cardinality,
-            width=min(cardinality.width, len(kept)),
-            curve=replace(cardinality.curve, seats=seats.without(j, most_alike(policy, j))),
-        ),
+        cardinality=replace(cardinality.seated(seats), width=min(cardinality.width, len(kept))),
         combiner=replace(combiner, beliefs=None if beliefs is None else without_member(beliefs, j)),
         tried=unpromised(policy.tried, kept),
         turns=None if turns is None or asking is None else InTurn(asking, unpromised(turns.tried, kept)),

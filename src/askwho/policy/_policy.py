@@ -19,8 +19,8 @@ from askwho.data import Columns, FeatureEncoder, Table, is_own, keyed, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.learners import OwnBase
 from askwho.policy._available import who_is_there
+from askwho.policy._cardinality import Cardinality
 from askwho.policy._combiner import POSTERIOR, SPREAD, Combiner
-from askwho.policy._curve import Cardinality
 from askwho.policy._decision import Decisions, Outcome, certain, heard_of, read_decisions
 from askwho.policy._explore import checked_share, explore_at_once, explore_in_turn
 from askwho.policy._facts import Facts

@@ -46,9 +46,12 @@ class Judgement:
         covered = None if self.covered is None else self.covered[chosen]
         return Judgement(self.expected[chosen], self.error_weights, scores, self.overlap, covered)
 
-    def order(self, fees: Float[np.ndarray, "n a"], price: float, width: int) -> Order:
-        """Return whom to ask, best first, shape (n, width)."""
-        return self.ordered(self.costs(fees, price), width)
+    def order(
+        self, fees: Float[np.ndarray, "n a"], price: float, width: int, there: Bool[np.ndarray, "n a"] | None = None
+    ) -> Order:
+        """Return whom to ask, best first, shape (n, width); who is not there comes last."""
+        costs = self.costs(fees, price)
+        return self.ordered(costs if there is None else np.where(there, costs, costs + 2 * FAR), width)
 
     def ordered(self, costs: Float[np.ndarray, "n a"], width: int) -> Order:
         """Return the order that costs give, shape (n, width): by what each adds, where entities repeat each other."""

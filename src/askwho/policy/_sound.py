@@ -31,6 +31,11 @@ def check_sound(policy: "Policy") -> None:
     pool = None if policy.turns is None else policy.turns.asking.pool
     if isinstance(pool, Kept) and pool.links.shape[1] > size:
         raise InvalidInputError(f"`links` must be of {size} entities at most, got more: the artefact is damaged.")
+    rationing = policy.cardinality.rationing
+    if rationing is not None and rationing.past.shape != (len(policy.past.features),):
+        raise InvalidInputError(
+            "`rationing` must have a doubt of each past query, got others: the artefact is damaged."
+        )
     own = any(entity.own for entity in policy.panel.entities)
     if own != (policy.base is not None):
         raise InvalidInputError("`base` must be there where the panel has one of its own, and nowhere else.")
@@ -38,6 +43,8 @@ def check_sound(policy: "Policy") -> None:
         seen = policy.see_encoded(blank, [""])
         decisions = policy.decide(seen, Target(k=1))
         policy.why(decisions)
+        if rationing is not None:
+            rationing.curve.predict(seen.X, rationing.believed(seen).expected, decisions.order)
         nobody = Answers(np.zeros((1, size)), np.full((1, size), Cell.NOT_ASKED, dtype=np.int8))
         if policy.columns.answers is not None:
             policy.combine(decisions, nobody)

@@ -65,7 +65,8 @@ class Proposals:
 class Committees:
     """What every committee is expected to cost every query of a batch.
 
-    Committees of the k best are expected to err as `Policy.decide` says: D_x(k). Any other errs by as much more as its
+    Committees of the k best are expected to err as `Policy.decide` says, D_x(k); where a base of our own tells its
+    doubts, as these and a curve of their own say (`Rationing`). Any other errs by as much more as its
     first is judged to err more than the best of all, and gains by its others what D_x(k) − D_x(1) says for it. The
     curve was learned from committees of the k best: of that gain a part is believed, and no more than what theirs is.
 
@@ -89,12 +90,18 @@ class Committees:
         return len(self.seen)
 
     @cached_property
+    def believed(self) -> Seen:
+        """The queries with what is believed of everybody where hours are limited."""
+        rationing = self.policy.cardinality.rationing
+        return self.seen if rationing is None else rationing.believed(self.seen)
+
+    @cached_property
     def singles(self) -> Float[np.ndarray, "n a"]:
         """What each entity is expected to err alone, shape (n, |A|).
 
         Whoever is best among many is judged a little too well: D_x(1) tells by how much, and all are moved alike.
         """
-        judged = self.seen.judged.error_weights * self.seen.expected
+        judged = self.believed.judged.error_weights * self.believed.expected
         order = self.ranking[:, : self.policy.cardinality.width]
         first = self._predicted(np.arange(len(self)), order)[:, 0]
         best = judged[np.arange(len(self)), order[:, 0]]
@@ -103,7 +110,7 @@ class Committees:
     @cached_property
     def ranking(self) -> Int[np.ndarray, "n a"]:
         """Everybody in the order in which `Policy.decide` would ask them, shape (n, |A|)."""
-        judged, width = self.seen.judged, self.policy.cardinality.width
+        judged, width = self.believed.judged, self.policy.cardinality.width
         costs = np.where(self.there, judged.costs(self.seen.fees, self.fee_weight), 2 * FAR)
         first = judged.ordered(costs, width)
         if judged.overlap is None or width == costs.shape[1]:
@@ -231,7 +238,7 @@ class Committees:
             rows, places = np.nonzero(np.take_along_axis(open_, first, axis=1))
             found.append((query[rows], np.eye(a, dtype=bool)[first[rows, places]]))
         if self.most > 1 and self.k != 1:
-            order = self.seen.judged.rows(query).ordered(costs, self.policy.cardinality.width)[:, : self.most]
+            order = self.believed.judged.rows(query).ordered(costs, self.policy.cardinality.width)[:, : self.most]
             gains = self._gains(query, self._filled(query, order))[:, : self.most]
             asked = np.cumsum(~own[order], axis=1)
             paid = np.take_along_axis(extra, order, axis=1).cumsum(axis=1)
@@ -264,7 +271,8 @@ class Committees:
 
     def _predicted(self, query: np.ndarray, order: np.ndarray) -> np.ndarray:
         """D_x(k) for every k of an order, shape (m, K)."""
-        curve, seen = self.policy.cardinality.curve, self.seen
+        rationing, seen = self.policy.cardinality.rationing, self.believed
+        curve = self.policy.cardinality.curve if rationing is None else rationing.curve
         found = [
             curve.predict(seen.X[part], seen.expected[part], order[start : start + _TOGETHER])
             for start in range(0, max(len(query), 1), _TOGETHER)

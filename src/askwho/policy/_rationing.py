@@ -1,0 +1,74 @@
+"""What is believed where hours are limited: of a base of our own by its own doubts, and of committees beside it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from askwho import _validation as check
+from askwho._parts import State, part
+from askwho.policy._calibration import Calibration
+from askwho.policy._curve import Curve
+from askwho.policy._seats import Seats
+from askwho.policy._seen import Seen
+
+
+@part("rationing")
+@dataclass(frozen=True, eq=False)
+class Rationing:
+    """What `assign` and `Online` expect of our own base and of committees, in the place of what routing expects.
+
+    Whoever has few hours goes where the base, which has as many as one likes, is most in doubt. Its own probabilities
+    tell that better than a learner of errors does from the features. Routing stays with the learner: its curve and
+    prices were found with that, and it was no better with doubts.
+
+    Args:
+        doubt: from the base's doubt, which is the probability that it leaves to all other classes, to its expected
+            error.
+        curve: D_x(k), learned beside these expected errors.
+        past: shape (m,), its doubts about the policy's past queries, out of fold: of a query that it learned from it is
+            far too sure.
+    """
+
+    doubt: Calibration
+    curve: Curve
+    past: Float[np.ndarray, " m"]
+
+    def believed(self, seen: Seen) -> Seen:
+        """Return queries with what is expected of the base by its doubts; as they are, where those are not known."""
+        return seen if seen.shares is None else self._with(seen, doubts(seen.shares))
+
+    def believed_past(self, seen: Seen, some: Int[np.ndarray, " n"]) -> Seen:
+        """Return some of the past queries likewise.
+
+        Args:
+            seen: the queries.
+            some: shape (n,), which of the past ones they are.
+        """
+        return self._with(seen, self.past[some])
+
+    def seated(self, seats: Seats | None) -> "Rationing":
+        """Return the same for another panel."""
+        return replace(self, curve=replace(self.curve, seats=seats))
+
+    def _with(self, seen: Seen, doubt: np.ndarray) -> Seen:
+        # Our own base stands first in the panel.
+        expected = np.column_stack([self.doubt.apply(doubt[:, None]), seen.expected[:, 1:]])
+        return replace(seen, judged=replace(seen.judged, expected=expected))
+
+    def to_state(self) -> State:
+        """Return the parts and the past doubts."""
+        return State(arrays={"past": self.past}).hold(doubt=self.doubt, curve=self.curve)
+
+    @classmethod
+    def from_state(cls, state: State) -> "Rationing":
+        """Return what `to_state` wrote."""
+        (past,) = state.pick(past="m")
+        doubt = state.need("doubt")
+        check.same_shape(doubt.raw[:, 0], "doubt", (1,), "of the base alone")
+        return cls(doubt, state.need("curve"), past)
+
+
+def doubts(shares: Float[np.ndarray, "n t"]) -> Float[np.ndarray, " n"]:
+    """Return the probability that a base leaves to all classes but the likeliest, shape (n,)."""
+    return 1.0 - shares.max(axis=1)
