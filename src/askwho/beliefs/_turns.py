@@ -10,9 +10,6 @@ from askwho.beliefs._asking import NEVER, Asking
 from askwho.beliefs._pooled import World
 from askwho.beliefs._stacked import Stacked
 
-# Queries that are asked about together: memory grows with them, and not with the log.
-_ROWS = 1 << 14
-
 
 @dataclass(frozen=True, eq=False)
 class Turns:
@@ -80,22 +77,14 @@ def in_turn(
     if isinstance(few, Stacked):
         small = few.laid_out(small)
     paid, there = fees[:, asking.entities], asked[:, asking.entities]
-    walks = [
-        _Walk(asking, small, paid, there, fee_weights, first, np.arange(start, min(start + _ROWS, len(case))))
-        for start in range(0, max(1, len(case)), _ROWS)
-    ]
-    counts = np.cumsum([0, *(len(walk.rows) for walk in walks)])
-    rows, order, known = (
-        np.concatenate([getattr(walk, name) for walk in walks]) for name in ("rows", "order", "known")
-    )
-    some = small if np.array_equal(rows, np.arange(len(case))) else small.rows(rows)
-    heard = few.hear_all(some, _members(order, asked.shape[1])[:, asking.entities])
-    place = np.concatenate([walk.place + before for walk, before in zip(walks, counts[:-1], strict=True)], axis=1)
-    return Turns(rows, order, few.probabilities(some, heard), known, place)
+    walk = _Walk(asking, small, paid, there, fee_weights, first)
+    some = small.rows(walk.rows)
+    heard = few.hear_all(some, _members(walk.order, asked.shape[1])[:, asking.entities])
+    return Turns(walk.rows, walk.order, few.probabilities(some, heard), walk.known, walk.place)
 
 
 class _Walk:
-    """The ends of a block of queries: prices that have asked the same go on together until they part.
+    """The ends of queries: prices that have asked the same of one go on together until they part.
 
     Args:
         asking: the rule.
@@ -104,7 +93,6 @@ class _Walk:
         there: shape (n, e), whose answers are known.
         fee_weights: λ, shape (p,).
         first: who is heard before the first question, as indices into the rule's entities.
-        block: which queries.
     """
 
     def __init__(
@@ -115,18 +103,17 @@ class _Walk:
         there: Bool[np.ndarray, "n e"],
         fee_weights: Sequence[float],
         first: Int[np.ndarray, " f"],
-        block: Int[np.ndarray, " b"],
     ) -> None:
-        size, few = len(asking.entities), asking.pool
-        state, order = few.nothing(case, block), np.full((len(block), max(1, asking.depth)), -1)
+        size, few, n = len(asking.entities), asking.pool, len(case)
+        state, order = few.nothing(case, np.arange(n)), np.full((n, max(1, asking.depth)), -1)
         for level, j in enumerate(first.tolist()):
             order[:, level] = asking.entities[j]
             state = few.hear(case, state, j)
         rows, orders, count = [state.rows], [order], 0
         # In which state each query is at each price, of those at this depth; and where it came to its end, twice the
         # number of the state and one more where an answer was missing.
-        at = np.tile(np.arange(len(block)), len(fee_weights))
-        price, end = np.repeat(np.arange(len(fee_weights)), len(block)), np.zeros(len(at), dtype=np.intp)
+        at = np.tile(np.arange(n), len(fee_weights))
+        price, end = np.repeat(np.arange(len(fee_weights)), n), np.zeros(len(at), dtype=np.intp)
         under_way = np.arange(len(at))
         for level in range(len(first), asking.depth):
             wanted = np.zeros((len(fee_weights), len(state.rows)), dtype=bool)
@@ -155,7 +142,7 @@ class _Walk:
         met[end] = True
         ends = np.flatnonzero(met)
         self.rows, self.order = np.concatenate(rows)[ends // 2], np.concatenate(orders)[ends // 2]
-        self.known, self.place = ends % 2 == 0, (np.cumsum(met) - 1)[end].reshape(len(fee_weights), len(block))
+        self.known, self.place = ends % 2 == 0, (np.cumsum(met) - 1)[end].reshape(len(fee_weights), n)
 
 
 def _members(order: Int[np.ndarray, "n d"], size: int) -> Bool[np.ndarray, "n a"]:

@@ -46,6 +46,8 @@ from askwho.replay._robust import corrected, like_at_once
 _PRICES_TO_COMPARE = 9
 # Draws of imagined answers, whose mean is what is expected: a fifth draw takes a twentieth of their variance away.
 _DRAWS = 4
+# Queries that are asked about in turn at a time: memory grows with them, and not with the log.
+_TOGETHER = 1 << 14
 # Budgets that the area is a mean over.
 _BUDGETS = 20
 
@@ -74,6 +76,12 @@ class Taken:
     def at(self, chosen: Int[np.ndarray, " m"]) -> "Taken":
         """Return the same of some."""
         return Taken(self.errors[chosen], self.fees[chosen], self.order[chosen], self.values[chosen])
+
+    @classmethod
+    def together(cls, parts: "Sequence[Taken]") -> "Taken":
+        """Return what came of one part of the queries after the other."""
+        columns = ([each.errors, each.fees, each.order, each.values] for each in parts)
+        return cls(*(np.concatenate(column) for column in zip(*columns, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,15 +408,27 @@ class Replay:
     def ends(self, asking: Asking, prices: Sequence[float]) -> tuple[Taken, Int[np.ndarray, "p n"]]:
         """Return all that asking in turn comes to, each end once, and which each query has at each of p prices."""
         _, case, _, _ = self.believed()
-        asked = self.asked
-        own = self.log.panel.own
-        turns = in_turn(asking, case, fees=self.seen.fees, fee_weights=prices, asked=asked, own=own)
-        members, rows = turns.members(asked.shape[1]), turns.rows
-        values, came = self.settled(turns.believed, members, rows)
-        errors = np.where(turns.known, came, np.nan)
-        # What would have been paid beyond an answer that the log does not have is not known either.
-        fees = np.where(turns.known, turns.paid(self.log.fees), np.nan)
-        return Taken(self._scored(errors, rows), fees, turns.order, values), turns.place
+        every, n, count = np.arange(len(self.log)), len(self.log), 0
+        found: list[Taken] = []
+        places: list[np.ndarray] = []
+        for block in (every[start : start + _TOGETHER] for start in range(0, max(1, n), _TOGETHER)):
+            turns = in_turn(
+                asking,
+                case if len(block) == n else case.rows(block),
+                fees=self.seen.fees[block],
+                fee_weights=prices,
+                asked=self.asked[block],
+                own=self.log.panel.own,
+            )
+            rows = block[turns.rows]
+            values, came = self.settled(turns.believed, turns.members(self.asked.shape[1]), rows)
+            errors = np.where(turns.known, came, np.nan)
+            # What would have been paid beyond an answer that the log does not have is not known either.
+            fees = np.where(turns.known, turns.paid(self.log.fees[block]), np.nan)
+            found.append(Taken(self._scored(errors, rows), fees, turns.order, values))
+            places.append(turns.place + count)
+            count += len(rows)
+        return Taken.together(found), np.concatenate(places, axis=1)
 
     def walked(
         self, asking: Asking, prices: Float[np.ndarray, " p"]
