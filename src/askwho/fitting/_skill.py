@@ -73,7 +73,7 @@ class Skill:
         if count > 1:
             # d = (I − 11ᵀ/L) e, which is its own square.
             away = np.eye(count) - 1.0 / count
-            covariance[np.ix_(1 + peers, 1 + peers)] = away / (count - 1)
+            covariance[np.ix_(1 + peers, 1 + peers)] += away / (count - 1)
         beside = _beside(learned[:, peers])
         return cls(average, covariance, beside, _noise(policy.past.errors[:, ~fixed], most=most), most)
 
