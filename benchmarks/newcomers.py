@@ -7,18 +7,17 @@ handful of prices on the test rows, paired with the policy that never knew him (
 all his answers (everything). Entities whose gain is within two standard errors of nothing say nothing, and are left out
 of the pool.
 
-    python benchmarks/newcomers.py [--logs face_emotion_apis,...] [--rows 1500] [--seeds 3] [--out FILE]
+    python benchmarks/newcomers.py [--logs face_emotion_apis:3,...] [--rows 1000] [--seeds 1] [--out FILE]
 """
 
 import argparse
-import json
 import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import provenance
+from measure import provenance, write_down
 
 from askwho import Target
 from askwho.core import Answers, Cell, folds
@@ -42,29 +41,44 @@ def main() -> None:
     """Leave every entity of every log out, and give it back."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=os.environ.get("ASKWHO_DATA"), help="where logs/ lies")
-    parser.add_argument("--logs", help="some of the logs, separated by commas")
-    parser.add_argument("--rows", type=int, default=1_500, help="training rows at the most; all the others are judged")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--logs", help="some of the logs, separated by commas; name:3 for three seeds of it")
+    parser.add_argument("--rows", type=int, default=1_000, help="training rows at the most")
+    parser.add_argument("--judged", type=int, default=3_000, help="test rows at the most")
+    parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--learner", default="auto")
     parser.add_argument("--base", default="auto")
     parser.add_argument("--no-refit", action="store_true", help="leave the refits out: they take longest")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     rows: list[dict[str, Any]] = []
-    for name in given.logs.split(",") if given.logs else log_names(given.data):
+    done: dict[str, int] = {}
+    for each in given.logs.split(",") if given.logs else log_names(given.data):
+        name, _, seeds = each.partition(":")
         log = load_log(given.data, name)
-        for seed in range(FIRST, FIRST + given.seeds):
+        for seed in range(FIRST, FIRST + int(seeds or given.seeds)):
             fold = folds(log.groups, 2, random_state=seed)
-            train = np.random.default_rng(seed).permutation(np.flatnonzero(fold == 0))[: given.rows]
+            rng = np.random.default_rng(seed)
+            train = np.sort(rng.permutation(np.flatnonzero(fold == 0))[: given.rows])
+            test = np.sort(rng.permutation(np.flatnonzero(fold == 1))[: given.judged])
             fits = {"learner": given.learner, "base": given.base, "random_state": seed}
-            for row in given_back(log.rows(np.sort(train)), log.rows(np.flatnonzero(fold == 1)), fits, given, seed):
+            for row in given_back(log.rows(train), log.rows(test), fits, given, seed):
                 rows.append({"log": name, "seed": seed, **row})
                 print({k: round(v, 4) if isinstance(v, float) else v for k, v in rows[-1].items()}, flush=True)
-    found = {"rows": rows, "curve": pooled(rows)}
-    for point in found["curve"]:
-        print({key: round(v, 4) if isinstance(v, float) else v for key, v in point.items()})
-    if given.out is not None:
-        given.out.write_text(json.dumps(found | {"provenance": provenance(seed=0)}), encoding="utf-8")
+            done[name] = done.get(name, 0) + 1
+            # After each split: what was measured is not lost with what was not.
+            write_down(told(rows, done, given), given.out)
+
+
+def told(rows: list[dict[str, Any]], done: dict[str, int], given: argparse.Namespace) -> dict[str, Any]:
+    """Return what is written down: the curve of all, each log's own, and what each entity is worth."""
+    worth = [
+        {key: row[key] for key in ("log", "seed", "entity", "gain", "error")}
+        for row in rows
+        if row["way"] == "whole log"
+    ]
+    by_log = {name: pooled([row for row in rows if row["log"] == name]) for name in done}
+    sizes = {"seeds": done, "rows": given.rows, "judged": given.judged, "draws": DRAWS}
+    return sizes | {"curve": pooled(rows), "logs": by_log, "worth": worth, "provenance": provenance(seed=FIRST)}
 
 
 def given_back(

@@ -232,6 +232,32 @@ def free_answers(found: Found) -> list[str]:
     return _table(("fee, of the best single's", "asked", "error", *(f"less {rival}" for rival in theirs)), rows)
 
 
+def newcomers(found: Found) -> list[str]:
+    """Return the part of the whole log's gain that a few answers bring back, log by log and pooled."""
+    rows: list[list[str]] = []
+    curves = {name: curve for name, curve in found["logs"].items() if curve}
+    for name, curve in {**curves, "all of them": found["curve"]}.items():
+        for count in sorted({point["answers"] for point in curve}):
+            ways = {point["way"]: point for point in curve if point["answers"] == count}
+            cells = [f"{ways[way]['recovered']:.0%}" if way in ways else "" for way in ("askwho", "mean", "refit")]
+            behind = [
+                _interval(_within(ways[way]["behind"], ways[way]["behind_error"])) if way in ways else ""
+                for way in ("mean", "refit")
+            ]
+            rows.append([name, str(ways["askwho"]["entities"]), str(count), *cells, *behind])
+    head = (
+        "log",
+        "entities",
+        "answers",
+        "`with_expert`",
+        "global mean",
+        "refit",
+        "mean's cost above",
+        "refit's cost above",
+    )
+    return _table(head, rows)
+
+
 def route_growth(found: Found) -> list[str]:
     """Return what the start and a row take, how both grow, and the most memory, by the number of entities."""
     rows: list[list[str]] = []
@@ -367,6 +393,7 @@ TABLES: dict[str, Callable[[Found], list[str]]] = {
             regression,
             graded_turns,
             free_answers,
+            newcomers,
             route_growth,
             kernel_speed,
             large_fit,
@@ -398,6 +425,11 @@ def _signed(value: float, digits: int = 3) -> str:
 
 def _interval(row: dict[str, float], digits: int = 3) -> str:
     return f"{_signed(row['mean'], digits)} [{_signed(row['low'], digits)}, {_signed(row['high'], digits)}]"
+
+
+def _within(mean: float, error: float) -> dict[str, float]:
+    """A mean with its 95% interval, by its standard error."""
+    return {"mean": mean, "low": mean - 1.96 * error, "high": mean + 1.96 * error}
 
 
 def _mean(values: list[float]) -> float:

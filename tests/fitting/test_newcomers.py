@@ -49,8 +49,9 @@ def test_a_newcomer_is_asked_heard_explained_and_judged(kind):
     table = whole(kind)
     if kind == "fees by query":
         table["fee_novice"] = np.full(60, 0.1)
-    # Of numbers one in the panel is all but never off: nobody new is worth asking beside him.
-    there = [name for name in policy.panel.names if name != "both"] if kind == "numbers" else None
+    # Of numbers one in the panel is all but never off, of grades one is as good as he: beside them nobody new is asked.
+    better = {"numbers": "both", "grades": "dear"}.get(kind)
+    there = [name for name in policy.panel.names if name != better] if better else None
     decided = policy.decide(table, Target(fee_weight=0.0), available=there)
     assert decided.members[:, -1].any()
     assert np.isfinite(decided.expected_error).all()
@@ -109,6 +110,23 @@ def test_he_begins_as_the_average_and_moves_towards_what_he_answers():
     # The panel's own members are as far from the average as is thought of a stranger.
     spread = np.einsum("nf,fg,ng->n", design, skill.covariance, design)
     assert np.var(learned, axis=1, ddof=1).mean() <= spread.mean() <= 2 * np.var(learned, axis=1, ddof=1).mean()
+
+
+def test_who_is_better_than_all_errs_less_everywhere_in_proportion():
+    """Errors are never below 0: all right answers leave no query on which he is thought to err less than not at all."""
+    policy = fitted("classes")
+    learned = policy.judge.learned(policy.past.queries)
+    alike = np.tile(learned.mean(axis=1, keepdims=True), (1, learned.shape[1]))
+    told = Skill.of_a_stranger(policy).told(alike[:100], np.zeros(100))
+    share = (np.hstack([np.ones((len(alike), 1)), alike]) @ told.mean) / alike[:, 0]
+    assert 0 < share.min() < 0.5
+    np.testing.assert_allclose(share, share.mean())
+
+
+def test_a_stranger_weighs_what_the_pool_draws_everybody_to():
+    """His own weight is nothing beyond the common one, whatever those of a few colleagues happen to be."""
+    assert fitted("classes").combiner.beliefs.pool.members.any()
+    assert grown("classes").combiner.beliefs.pool.members[-1] == 0.0
 
 
 def test_answers_at_once_and_in_two_parts_tell_the_same():

@@ -59,8 +59,9 @@ def with_member(beliefs: Beliefs | Numbers | Grades) -> Beliefs | Numbers | Grad
     if apart.any() or ratio > 2.0:
         rows["weights"][:, -1 - evidence.knots.shape[1] :] = 0.0
     joined = Evidence(*(np.concatenate([arrays[name], rows[name]]) for name in _FIELDS))
-    members = beliefs.pool.members
-    pool = Pool(np.append(members, members[others].mean()), beliefs.pool.sources)
+    # What the pool draws everybody's own weight to, and not the mean of so few: one who only repeats the prior would
+    # make all who come repeat it.
+    pool = Pool(np.append(beliefs.pool.members, 0.0), beliefs.pool.sources)
     return replace(beliefs, evidence=joined, pool=pool)
 
 

@@ -25,9 +25,11 @@ class Skill:
     """What is thought of somebody's error on queries: a line in what is expected of the L learned, with normal weights.
 
     Bayesian linear regression in the space that the panel spans. With e_j(x) what is expected of the learned, ē(x)
-    their mean and d_j = e_j − ē, a newcomer's error is ē(x) + δ + Σ_j β_j d_j(x), where β_j ~ N(0, 1/(L − 1)): so that
-    the panel itself could have been drawn from it; and δ ~ N(0, τ²) for what so few cannot tell of the others' mean
-    and spread. The posterior is the best linear prediction (Bühlmann 1967).
+    their mean and d_j = e_j − ē, a newcomer's error is (1 + γ) ē(x) + Σ_j β_j d_j(x), where β_j ~ N(0, 1/(L − 1)): so
+    that the panel itself could have been drawn from it; and γ ~ N(0, τ²) for what so few cannot tell of the others'
+    mean and spread. It is a part of ē(x) and no constant, because errors are never below 0: who is better than all
+    errs less everywhere in proportion, and not by the same on queries that nobody errs on. The posterior is the best
+    linear prediction (Bühlmann 1967).
 
     Args:
         mean: shape (1 + L,), of the weights of a constant and of each e_j.
@@ -66,11 +68,12 @@ class Skill:
         # The others' mean is itself of so few; and what their spread leaves out, were they all alike.
         tau = spread / count + max(0.0, spread - between)
         covariance = np.zeros((1 + size, 1 + size))
-        covariance[0, 0] = tau
+        if centre > 0:
+            covariance += tau / centre**2 * np.outer(average, average)
         if count > 1:
             # d = (I − 11ᵀ/L) e, which is its own square.
             away = np.eye(count) - 1.0 / count
-            covariance[np.ix_(1 + peers, 1 + peers)] = away / (count - 1)
+            covariance[np.ix_(1 + peers, 1 + peers)] += away / (count - 1)
         beside = _beside(learned[:, peers])
         return cls(average, covariance, beside, _noise(policy.past.errors[:, ~fixed], most=most), most)
 
