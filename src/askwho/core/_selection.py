@@ -192,7 +192,7 @@ def in_order(table: np.ndarray, order: Order, rows: Int[np.ndarray, " m"] | None
 
 def distinct_orders(
     orders: Sequence[Order],
-) -> tuple[Int[np.ndarray, " m"], Order, Int[np.ndarray, "p n"]]:
+) -> tuple[Int[np.ndarray, " m"], Int[np.ndarray, "m K"], Int[np.ndarray, "p n"]]:
     """Return the orders of queries at several prices, each once for as long as it stays the same.
 
     As fees weigh more a query's order changes a few times, and not at every price.

@@ -119,7 +119,7 @@ class Cardinality:
         X: Float[np.ndarray, "n d"],
         expected: Float[np.ndarray, "n a"],
         rows: Int[np.ndarray, " m"],
-        order: Order,
+        order: Int[np.ndarray, "m K"],
     ) -> Float[np.ndarray, "m _"]:
         """Return D_x(k) of orders of queries, which may be there more than once, shape (m, K); nothing by networks."""
         if self.networks is not None:

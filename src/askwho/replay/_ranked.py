@@ -7,7 +7,6 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float, Int
 
-from askwho._types import Order
 from askwho.core import distinct_orders, in_order
 from askwho.policy import Policy
 from askwho.replay._replay import Replay
@@ -30,7 +29,7 @@ class Ranked:
     policy: Policy
     held: Replay
     rows: Int[np.ndarray, " m"]
-    order: Order
+    order: Int[np.ndarray, "m K"]
     place: Int[np.ndarray, "p n"]
 
     @classmethod
