@@ -70,7 +70,7 @@ class Ranked:
         return self.policy.cardinality.sizes_of(seen.X, self.curves, fees, self.place, prices)
 
     def robust(self, p: int) -> dict[str, Float[np.ndarray, "n K"]]:
-        """Return what rows weigh for committees of every size at a price, their expected errors and what is in doubt.
+        """Return weights, expected errors and doubts of committees of every size at a price, each of shape (n, K).
 
         By the names that a point has for them; nothing without holes.
         """
