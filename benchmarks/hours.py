@@ -1,7 +1,7 @@
 """Claim: where those who are asked most are short, `assign` costs less than by rank with spill-over or at random.
 
 Where people alone are short, and networks nearly as good are not, or where readers are alike, it is told from asking by
-rank by no more than noise; and on the small pictures, where features say little of where the base errs, from chance.
+rank by no more than noise.
 What is believed of committees, and the step of prices, were chosen on rows of these desks: the figures are no test of
 those choices.
 

@@ -406,7 +406,7 @@ class Replay:
         return taken.at(place[0])
 
     def ends(self, asking: Asking, prices: Sequence[float]) -> tuple[Taken, Int[np.ndarray, "p n"]]:
-        """Return all that asking in turn comes to, each end once, and which each query has at each price, shape (p, n)."""
+        """Return all that asking in turn comes to, each end once, and which each query has at a price, shape (p, n)."""
         _, case, _, _ = self.believed()
         every, n, count = np.arange(len(self.log)), len(self.log), 0
         found: list[Taken] = []
