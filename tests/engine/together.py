@@ -3,10 +3,12 @@
 import sys
 from pathlib import Path
 
-import torch
+import pytest
 
-from askwho.engine import Mlp, Training, train
-from tests.engine.problem import HELD, INPUTS, ROWS, TARGETS, D, M, cross_entropy
+torch = pytest.importorskip("torch")
+
+from askwho.engine import Mlp, Training, train  # noqa: E402
+from tests.engine.problem import HELD, INPUTS, ROWS, TARGETS, D, M, cross_entropy  # noqa: E402
 
 # 45 rows make batches of 16, 16 and 13, which no two share evenly; and of 3, which are too few to share.
 PLANS = {
