@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -447,6 +448,12 @@ def test_new_rivals_do_not_look_at_the_truths_of_test_rows(data, sure, rival, tm
     assert len(first) == len(second)
     for one, two in zip(first, second, strict=True):
         np.testing.assert_array_equal(one.fees, two.fees)
+
+
+def test_a_missing_lightgbm_is_a_reason_to_skip(sure, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    with pytest.raises(SkippedError, match=r"askwho\[boost\]"):
+        METHODS["stacking+ (LightGBM)"](Split.of(sure, 0))
 
 
 def test_every_rival_is_in_one_family():
