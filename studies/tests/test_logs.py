@@ -617,6 +617,8 @@ def test_a_run_that_was_cut_short_goes_on_where_it_stopped(data, tmp_path, monke
         for method in study["logs"]["classes"]["methods"].values():
             del method["seconds"]
     assert found["logs"] == whole["logs"]
+    (machine,) = found["provenance"]["measured_on"]
+    assert machine == {name: found["provenance"][name] for name in ("versions", "hardware")}
     assert "median" in found["logs"]["classes"]["skipped"]
     for commit in ("def", "abc+changes", "abc+changes"):
         monkeypatch.setenv("ASKWHO_COMMIT", commit)
