@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 from askwho._money import NANOS, nanos
@@ -66,8 +67,11 @@ class Stated:
 
     def most(self, usage: Usage) -> int:
         """Return what can be charged for so many at the most: nothing from a cache, and upwards."""
-        dearest = Stated(max(self.input, self.cached or self.input), self.output, None, self.call)
-        return int(dearest._exact(Usage(usage.input, usage.output)).to_integral_value(ROUND_CEILING))
+        return int(self._dearest._exact(Usage(usage.input, usage.output)).to_integral_value(ROUND_CEILING))
+
+    @cached_property
+    def _dearest(self) -> "Stated":
+        return Stated(max(self.input, self.cached or self.input), self.output, None, self.call)
 
     def _exact(self, usage: Usage) -> Decimal:
         cached = self.input if self.cached is None else self.cached

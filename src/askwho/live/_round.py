@@ -65,15 +65,18 @@ class Round:
 
     async def begin(self, names: Sequence[str]) -> list[str]:
         """Hold the worst case for each, ask those whom the budgets cover, and return their names."""
-        office, left = self.office, self.until - self.now
+        office, wall = self.office, self.office.wall()
+        until = wall + self.until - self.now + SETTLING
+        # Ids that begin with the moment lie side by side in the books, and are written together.
+        moment = f"{int(wall * 1e6):016x}"
         holds = [
             Call(
-                id=(key := os.urandom(16).hex()),
+                id=(key := moment + os.urandom(8).hex()),
                 decision=self.query,
                 expert=name,
                 key=key,
                 worst=worst_of(office.desks[name].expert, self.known),
-                until=office.wall() + left + SETTLING,
+                until=until,
             )
             for name in names
         ]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from askwho.live._committee import heard, ranked, verdict
+from askwho.live._foreseen import MOMENT, Foreseen
 from askwho.live._round import GRACE, Round
 from askwho.policy import Decision, Decisions, Seen, Target
 
@@ -30,7 +31,12 @@ async def at_once(round_: Round, decisions: Decisions, target: Target) -> Decisi
     def heard_so_far() -> int:
         return sum(bool(panel.own[j]) or _answered(round_, names[j]) for j in taken)
 
-    hedges = _Hedges(round_)
+    def seats() -> list[int]:
+        # Whoever was given up, or was never reached, is in no committee.
+        absent = {name for name, call in round_.calls.items() if call.came in ("withdrawn", "not asked")}
+        return sorted((j for j in taken if names[j] not in absent), key=line.index)
+
+    hedges, foreseen = _Hedges(round_), Foreseen(policy, decisions)
     while True:
         need = k - heard_so_far() - len(round_.running) + hedges.due()
         asked = _next(round_, queue, need, taken, first=line[:k]) if round_.now < round_.until else []
@@ -49,13 +55,17 @@ async def at_once(round_: Round, decisions: Decisions, target: Target) -> Decisi
         if round_.now >= round_.until + GRACE:
             round_.leave("he did not answer in time")
             break
+        if len(round_.running) == 1 and heard_so_far() == k - 1 and foreseen.wants(members := seats()):
+            await round_.wait(min(hedges.until(), round_.now + MOMENT))
+            for call in round_.running.values():
+                foreseen.work_out(members, round_.calls, call.hold.expert)
+            continue
         await round_.wait(hedges.until())
     # They ended in any order: they are told in that in which they are ranked.
     round_.calls = {names[j]: round_.calls[names[j]] for j in line if names[j] in round_.calls}
-    # Whoever was given up, or was never reached, is in no committee.
-    absent = {name for name, call in round_.calls.items() if call.came in ("withdrawn", "not asked")}
-    committee = sorted((j for j in taken if names[j] not in absent), key=line.index)
-    return verdict(policy, decisions, committee, round_.calls)
+    committee = seats()
+    known = foreseen.verdict(committee, round_.calls)
+    return verdict(policy, decisions, committee, round_.calls) if known is None else known
 
 
 def _answered(round_: Round, name: str) -> bool:

@@ -1,0 +1,100 @@
+"""What is decided whatever the last of a committee says: worked out while he thinks, and there when he answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from askwho.beliefs import Beliefs
+from askwho.core import Answers
+from askwho.live._answered import Asked
+from askwho.live._committee import heard, seated
+from askwho.policy import Decisions, Outcome, Policy
+
+MOMENT = 0.002
+"""Seconds that the last one has to answer before anything is foreseen: his call is sent then, and whoever is faster
+than this is not waited for anyway."""
+# Classes of which each is foreseen: verdicts of so many rows take little longer than that of one.
+_MOST = 16
+# How classes are kept that an answer can be compared with, and what it must be of: True is no 1 here.
+_TYPES: dict[str, tuple[type, ...]] = {"U": (str,), "i": (int,), "f": (int, float)}
+
+
+class Foreseen:
+    """The verdicts of a committee all of whose members but one were heard, by what the last one may say.
+
+    They are those of `verdict`, to the bit: rows of one call of `Policy.combine` in place of a call for the one row.
+
+    Args:
+        policy: who decides.
+        decisions: of the one query, before anybody was asked.
+    """
+
+    def __init__(self, policy: Policy, decisions: Decisions) -> None:
+        self._policy = policy
+        self._decisions = decisions
+        self._classes = _classes_of(policy)
+        self._committee: Sequence[int] = ()
+        self._last = ""
+        self._whole: Decisions | None = None
+
+    def wants(self, committee: Sequence[int]) -> bool:
+        """Return whether the verdicts of this committee can be foreseen, and are not yet."""
+        return self._classes is not None and self._committee != committee
+
+    def work_out(self, committee: Sequence[int], calls: Mapping[str, Asked], last: str) -> None:
+        """Work out what the committee decides for each class that the last one may answer.
+
+        Args:
+            committee: who is in it, best first, the last one to answer among them.
+            calls: what came of the others, by name.
+            last: who has not answered yet.
+        """
+        classes, policy = self._classes, self._policy
+        assert classes is not None  # noqa: S101 - `wants` was asked
+        count, names = len(classes), policy.panel.names
+        told = {names[j]: calls[names[j]] for j in committee if names[j] in calls}
+        one, _ = heard(policy, told | {last: Asked(last, "answered", classes[0].item())})
+        own = policy.panel.own
+        place = sum(not own[j] for j in range(policy.panel.index(last)))
+        values = one.values.repeat(count, axis=0).astype(np.result_type(one.values, classes))
+        values[:, place] = classes
+        made = seated(policy.panel, self._decisions, committee)
+        many = replace(
+            made,
+            ids=made.ids.repeat(count),
+            seen=made.seen.rows(np.zeros(count, dtype=np.intp)),
+            order=made.order.repeat(count, axis=0),
+            k=made.k.repeat(count),
+            expected_error=made.expected_error.repeat(count),
+            propensity=made.propensity.repeat(count),
+            propensities=made.propensities.repeat(count, axis=0),
+        )
+        outcome = policy.combine(many, Answers(values, one.states.repeat(count, axis=0))).outcome
+        self._committee, self._last, self._whole = committee, last, replace(made, outcome=outcome)
+
+    def verdict(self, committee: Sequence[int], calls: Mapping[str, Asked]) -> Decisions | None:
+        """Return what was foreseen for this committee and what the last one said; None where that was not foreseen."""
+        classes, whole = self._classes, self._whole
+        if classes is None or whole is None or whole.outcome is None or self._committee != committee:
+            return None
+        call = calls[self._last]
+        if call.came != "answered" or type(call.answer) not in _TYPES[classes.dtype.kind]:
+            return None
+        place = int(np.searchsorted(classes, call.answer))
+        if place == len(classes) or classes[place] != call.answer:
+            return None
+        row, found = slice(place, place + 1), whole.outcome
+        cells = (found.values, found.decided, found.probability, found.paid, found.heard)
+        return replace(whole, outcome=Outcome(*(each[row] for each in cells)))
+
+
+def _classes_of(policy: Policy) -> Any:  # noqa: ANN401 - an array, or None
+    """The classes that somebody may answer, where they are few, and are all of what an answer tells."""
+    beliefs = policy.combiner.beliefs
+    if policy.columns.answers is None or policy.columns.info or policy.columns.same != "exact":
+        return None
+    if not isinstance(beliefs, Beliefs) or not 0 < len(beliefs.classes) <= _MOST:
+        return None
+    return beliefs.classes if beliefs.classes.dtype.kind in _TYPES else None
