@@ -88,7 +88,7 @@ def verdict(policy: Policy, decisions: Decisions, taken: Sequence[int], calls: M
         calls: what came, by name.
     """
     panel = policy.panel
-    made, names = seated(panel, decisions, taken), panel.names
+    made, names = seated(decisions, taken), panel.names
     if not any(_spoke(panel, j, calls) for j in taken):
         return replace(made, outcome=_undecided(panel))
     if policy.columns.answers is None and policy.combiner.beliefs is None:
@@ -97,7 +97,7 @@ def verdict(policy: Policy, decisions: Decisions, taken: Sequence[int], calls: M
     return policy.combine(made, answers, info=info)
 
 
-def seated(panel: Panel, decisions: Decisions, taken: Sequence[int]) -> Decisions:
+def seated(decisions: Decisions, taken: Sequence[int]) -> Decisions:
     """Return one query's decision with those in its committee who were taken, best first, whoever was decided for."""
     rest = [j for j in decisions.order[0].tolist() if j not in taken]
     order = [*taken, *rest]

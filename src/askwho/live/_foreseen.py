@@ -60,7 +60,7 @@ class Foreseen:
         place = sum(not own[j] for j in range(policy.panel.index(last)))
         values = one.values.repeat(count, axis=0).astype(np.result_type(one.values, classes))
         values[:, place] = classes
-        made = seated(policy.panel, self._decisions, committee)
+        made = seated(self._decisions, committee)
         many = replace(
             made,
             ids=made.ids.repeat(count),
