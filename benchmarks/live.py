@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import json
 import multiprocessing
+import os
 import sys
 import tempfile
 import time
@@ -245,6 +246,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
             results: dict[str, Any] = {
+                # Of the last minute, before anything here ran: who else worked on the machine.
+                "load_before": round(os.getloadavg()[0], 2),
                 "policy": kernel(policy),
                 "added": asyncio.run(added(policy, port, place / "one.sqlite", rounds=arguments.rounds)),
                 "throughput": asyncio.run(

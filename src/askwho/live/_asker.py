@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -11,7 +10,6 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from askwho import _validation as check
-from askwho._money import amount
 from askwho.exceptions import InvalidInputError
 from askwho.experts import Expert
 from askwho.live._answered import Answered
@@ -141,7 +139,6 @@ class Asker:
         except BaseException:
             round_.leave("nobody waited for him any longer")
             raise
-        decision = replace(decision, paid=amount(round_.booked))
         if round_.first is not None:
             # Nobody was to be asked: the decision is written down only now.
             round_.book(round_.first)

@@ -131,8 +131,9 @@ class Calling:
         """Book a reply, and return what it is worth to the policy."""
         hold, breaker = self.hold, self.desk.breaker
         charged = hold.worst if reply.charged is None else reply.charged
-        why = reply.why or ("he gave no answer" if reply.answer is None else self.sense(reply.answer))
-        usable = reply.answer is not None and (not why or reply.guessed) and not self.sense(reply.answer)
+        senseless = "he gave no answer" if reply.answer is None else self.sense(reply.answer)
+        why = reply.why or senseless
+        usable = not senseless and (not why or reply.guessed)
         if usable:
             breaker.succeeded()
             self.desk.took(seconds)

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from askwho._money import amount
 from askwho.live._committee import heard, ranked, verdict
 from askwho.live._foreseen import MOMENT, Foreseen
 from askwho.live._round import GRACE, Round
 from askwho.policy import Decision, Decisions, Seen, Target
 
 
-async def at_once(round_: Round, decisions: Decisions, target: Target) -> Decisions:
+async def at_once(round_: Round, decisions: Decisions, target: Target) -> Decision:
     """Ask a committee all at once, substitutes in the place of who fails; return the decision, filled in.
 
     Args:
@@ -64,8 +65,8 @@ async def at_once(round_: Round, decisions: Decisions, target: Target) -> Decisi
     # They ended in any order: they are told in that in which they are ranked.
     round_.calls = {names[j]: round_.calls[names[j]] for j in line if names[j] in round_.calls}
     committee = seats()
-    known = foreseen.verdict(committee, round_.calls)
-    return verdict(policy, decisions, committee, round_.calls) if known is None else known
+    known = foreseen.decision(committee, round_.calls)
+    return verdict(policy, decisions, committee, round_.calls)[0] if known is None else known
 
 
 def _answered(round_: Round, name: str) -> bool:
@@ -146,9 +147,9 @@ async def in_turn(round_: Round, seen: Seen, target: Target, step: Decisions) ->
     return step, chance
 
 
-def at_once_told(round_: Round, done: Decisions) -> Decision:
+def at_once_told(round_: Round, made: Decision) -> Decision:
     """Return the one decision, with what was really booked and everybody who was asked."""
-    return replace(done[0], ask=_asked(round_), paid=None, ask_next=())
+    return replace(made, ask=_asked(round_), paid=amount(round_.booked), ask_next=())
 
 
 def in_turn_told(round_: Round, last: Decisions, chance: float) -> Decision:
@@ -157,6 +158,7 @@ def in_turn_told(round_: Round, last: Decisions, chance: float) -> Decision:
     asked = _asked(round_)
     fee = float(sum(last.seen.fees[0, panel.index(name)] for name in asked))
     told: dict[str, Any] = {"ask": asked, "fee": fee, "propensity": chance, "ask_next": ()}
+    told["paid"] = amount(round_.booked)
     if not made.heard:
         told |= {"verdict": None, "probability": None}
     return replace(made, **told)
