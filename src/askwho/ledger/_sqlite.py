@@ -99,7 +99,7 @@ class Sqlite:
         except Exception as error:
             raise UndoneError(str(error)) from error
         self._connection.execute("COMMIT")
-        if self._syncer is not None:
+        if self._syncer is not None and not self._syncer.behind.is_set():
             self._syncer.behind.set()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Rows:

@@ -24,7 +24,7 @@ _TYPES: dict[str, tuple[type, ...]] = {"U": (str,), "i": (int,), "f": (int, floa
 class Foreseen:
     """The verdicts of a committee all of whose members but one were heard, by what the last one may say.
 
-    They are those of the usual way, to the bit: the rows of one call of `Policy.combine`, which takes little longer than
+    They are those of the usual way, to the bit: rows of one call of `Policy.combine`, which takes little longer than
     for one row.
 
     Args:

@@ -82,7 +82,9 @@ class Round:
         ]
         granted = await self._held(holds)
         asked: list[str] = []
-        for hold, covered in zip(holds, granted, strict=True):
+        # Whoever takes longest is sent to first: the others have answered by the time that he does.
+        by_time = sorted(zip(holds, granted, strict=True), key=lambda each: -office.desks[each[0].expert].least)
+        for hold, covered in by_time:
             if not covered:
                 why = f"no budget covers {amount(hold.worst):g}"
                 self.calls[hold.expert] = Asked(hold.expert, "not asked", why=why)
