@@ -122,7 +122,8 @@ class Policy:
         """Return queries as the policy sees them before asking: encoded, answered by its base and judged, all once."""
         if isinstance(queries, Seen):
             return queries
-        return self._see(table_of(queries, "queries"))
+        one = self.encoder.of_one(queries) if isinstance(queries, dict) else None
+        return self._see(table_of(queries, "queries")) if one is None else self.see_encoded(one)
 
     def _see(self, table: Table) -> Seen:
         X = self.encoder.transform(table)
