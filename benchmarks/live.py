@@ -2,9 +2,10 @@
 
 Three OpenAI-compatible experts in a process of their own answer after 20, 30 and 40 ms. A policy of synthetic classes
 asks all three at once through `Asker`, with a ledger in a SQLite file, in turn with a bare aiohttp POST to the slowest
-of them. What is added is what a decision takes beyond the slowest of its own calls, and beyond the bare
-call; the event loop's lag is measured beside it. Then instant experts: requests a second through `Asker`, one expert a
-query, and bare, each with as many under way. At last what the policy itself takes of the event loop for one query.
+of them, and with bare ones to all three at once. What is added is what a decision takes beyond the slowest of its own
+calls, and beyond the bare ones; the event loop's lag is measured beside it. Then instant experts: requests a second
+through `Asker`, one expert a query, and bare, each with as many under way. At last what the policy itself takes of the
+event loop for one query.
 
     python benchmarks/live.py --out benchmarks/results/live.json
 """
@@ -117,8 +118,14 @@ async def added(policy: Policy, port: int, ledger_at: Path, *, rounds: int, warm
     beyond: list[float] = []
     asked: list[float] = []
     bare: list[float] = []
+    fan: list[float] = []
     lag = Lag()
-    url = f"http://127.0.0.1:{port}/c"
+    body = {"model": "m", "messages": [{"role": "user", "content": "?"}]}
+
+    async def post(session: aiohttp.ClientSession, name: str) -> None:
+        async with session.post(f"http://127.0.0.1:{port}/{name}", json=body) as reply:
+            json.loads(await reply.read())
+
     async with (
         open_ledger(ledger_at) as ledger,
         Asker(policy, experts(port), ledger=ledger, budgets=["all"]) as asker,
@@ -128,7 +135,7 @@ async def added(policy: Policy, port: int, ledger_at: Path, *, rounds: int, warm
         watching = loop.create_task(lag.watch())
         for i in range(rounds + warm):
             if i == warm:
-                beyond, asked, bare, lag.seen = [], [], [], []
+                beyond, asked, bare, fan, lag.seen = [], [], [], [], []
             row = query(rng)
             done = await asker.ask(row, target)
             if len(done.decision.heard) != 3:
@@ -136,17 +143,21 @@ async def added(policy: Policy, port: int, ledger_at: Path, *, rounds: int, warm
             beyond.append(done.seconds - max(call.seconds for call in done.calls))
             asked.append(done.seconds)
             before = loop.time()
-            async with session.post(url, json={"model": "m", "messages": [{"role": "user", "content": "?"}]}) as reply:
-                json.loads(await reply.read())
+            await post(session, "c")
             bare.append(loop.time() - before)
+            before = loop.time()
+            await asyncio.gather(*(post(session, name) for name in SECONDS))
+            fan.append(loop.time() - before)
         watching.cancel()
     return {
         "rounds": rounds,
         "beyond_the_slowest_call_ms": _spread(beyond),
         "decision_ms": _spread(asked),
         "bare_call_ms": _spread(bare),
-        "beyond_the_bare_call_ms": {
-            name: round(_spread(asked)[name] - _spread(bare)[name], 3) for name in ("p50", "p99")
+        "three_bare_calls_ms": _spread(fan),
+        **{
+            f"beyond_{what}_ms": {name: round(_spread(asked)[name] - _spread(each)[name], 3) for name in ("p50", "p99")}
+            for what, each in (("the_bare_call", bare), ("three_bare_calls", fan))
         },
         "loop_lag_ms": _spread(lag.seen),
     }

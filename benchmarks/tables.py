@@ -383,6 +383,7 @@ LIVE = {
     "beyond_the_slowest_call_ms": "a decision, beyond the slowest of its own calls",
     "decision_ms": "a decision, whole",
     "bare_call_ms": "the bare call to the slowest expert",
+    "three_bare_calls_ms": "bare calls to all three at once, until the last",
     "loop_lag_ms": "the event loop's lag",
 }
 
