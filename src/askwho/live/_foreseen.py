@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from askwho.beliefs import Beliefs
 from askwho.core import Answers
 from askwho.live._answered import Asked
 from askwho.live._committee import heard, seated
@@ -87,9 +86,7 @@ class Foreseen:
 
 def _classes_of(policy: Policy) -> Any:  # noqa: ANN401 - an array, or None
     """The classes that somebody may answer, where they are few, and are all of what an answer tells."""
-    beliefs = policy.combiner.beliefs
+    classes = policy.combiner.classes
     if policy.columns.answers is None or policy.columns.info or policy.columns.same != "exact":
         return None
-    if not isinstance(beliefs, Beliefs) or not 0 < len(beliefs.classes) <= _MOST:
-        return None
-    return beliefs.classes if beliefs.classes.dtype.kind in _TYPES else None
+    return None if classes is None or len(classes) > _MOST or classes.dtype.kind not in _TYPES else classes
