@@ -124,7 +124,7 @@ class FeatureEncoder:
         return blocks[0] if len(blocks) == 1 else np.hstack(blocks)
 
     def of_one(self, query: Mapping[str, Any]) -> Float32[np.ndarray, "1 d"] | None:
-        """Return the same of one query of plain numbers, shape (1, features); None of any other: it goes the long way."""
+        """Return the same of one query of plain numbers, shape (1, features); None of any other, which goes on."""
         others = self.flagged or self.categories or self.vectors or self.text is not None
         if others or query.keys() != self.numbers.keys():
             return None
