@@ -390,9 +390,10 @@ LIVE = {
 
 def live(found: Found) -> list[str]:
     """Return how long a decision, a bare call and a turn of the event loop take, in milliseconds."""
-    spreads = [(what, found["added"][name]) for name, what in LIVE.items()]
-    rows = [[what, *(f"{spread[at]:.2f}" for at in ("p50", "p90", "p99"))] for what, spread in spreads]
-    return _table(("milliseconds", "p50", "p90", "p99"), rows)
+    ways, places = (found["added_ahead_of_others"], found["added"]), ("p50", "p90", "p99")
+    rows = [[what, *(f"{way[name][at]:.2f}" for way in ways for at in places)] for name, what in LIVE.items()]
+    among = [f"among others, {at}" for at in places]
+    return _table(("milliseconds", *places, *among), rows)
 
 
 def live_throughput(found: Found) -> list[str]:
