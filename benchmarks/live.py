@@ -21,7 +21,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from decimal import Decimal
 from multiprocessing.connection import Connection
@@ -216,7 +216,7 @@ async def throughput(policy: Policy, port: int, ledger_at: Path, *, requests: in
 
 
 @contextmanager
-def ahead_of_others(*processes: int) -> Iterator[None]:
+def ahead_of_others(*processes: int) -> Generator[None]:
     """Have some processes run before all others of the machine; they sleep nearly all the time."""
     for process in processes:
         os.sched_setscheduler(process, os.SCHED_FIFO, os.sched_param(1))
