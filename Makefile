@@ -38,7 +38,7 @@ random: $(VENV)/ready
 OLD ?= HEAD~1
 NEW ?= HEAD
 # Queries that are asked live, 500 at a time, on each database, and how often whoever asks is killed meanwhile. On two
-# cores that others used, too, 10,000 took five minutes a database: all of them there an hour and a half.
+# cores that others used, too, all of them took twelve minutes a database.
 QUERIES ?= 100000
 KILLS ?= 20
 torture: $(VENV)/ready

@@ -379,6 +379,52 @@ def large_fit(found: Found) -> list[str]:
     return _table(head, rows)
 
 
+LIVE = {
+    "beyond_the_slowest_call_ms": "a decision, beyond the slowest of its own calls",
+    "decision_ms": "a decision, whole",
+    "bare_call_ms": "the bare call to the slowest expert",
+    "three_bare_calls_ms": "bare calls to all three at once, until the last",
+    "loop_lag_ms": "the event loop's lag",
+}
+
+
+def live(found: Found) -> list[str]:
+    """Return how long a decision, a bare call and a turn of the event loop take, in milliseconds."""
+    ways, places = (found["added_ahead_of_others"], found["added"]), ("p50", "p90", "p99")
+    rows = [[what, *(f"{way[name][at]:.2f}" for way in ways for at in places)] for name, what in LIVE.items()]
+    among = [f"among others, {at}" for at in places]
+    return _table(("milliseconds", *places, *among), rows)
+
+
+def live_throughput(found: Found) -> list[str]:
+    """Return how many requests a second go to experts who answer at once, and what each takes of a processor."""
+    told, ways = found["throughput"], {"bare": "bare", "asker": "`Asker`", "asker_and_ledger": "`Asker` and a ledger"}
+    rows = [[what, f"{told[f'{way}_per_second']:,}", f"{told[f'{way}_cpu_ms']:.2f}"] for way, what in ways.items()]
+    return _table((f"{told['at_a_time']} at a time", "requests a second", "milliseconds of a processor"), rows)
+
+
+def siege(found: Found) -> list[str]:
+    """Return, by database, what was asked, killed, held and charged."""
+    names = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+    rows = [
+        [
+            name,
+            f"{told['queries']:,}",
+            f"{told['kills']}",
+            f"{told['calls']:,}",
+            f"{told['holds_refused']:,}",
+            f"{told['queries_given_up']:,}",
+            f"{told['in_flight_at_all_kills']:,} ({told['in_flight_at_one_kill']:,})",
+            f"{told['charged_nanos'] / 1e9:.6f}",
+            f"{told['seconds'] / 60:.0f}",
+        ]
+        for key, name in names.items()
+        for told in [found[key]]
+    ]
+    head = ("ledger", "queries", "kills", "calls held for", "holds refused", "queries given up")
+    return _table((*head, "in flight at all kills (at one)", "charged", "minutes"), rows)
+
+
 TABLES: dict[str, Callable[[Found], list[str]]] = {
     **{
         each.__name__: each
@@ -397,8 +443,11 @@ TABLES: dict[str, Callable[[Found], list[str]]] = {
             route_growth,
             kernel_speed,
             large_fit,
+            live,
+            siege,
         )
     },
+    "live:throughput": live_throughput,
     "route_growth:floors": route_floors,
     "route_growth:foretold": route_foretold,
     "route_growth:plan": route_plan,

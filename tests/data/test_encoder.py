@@ -291,3 +291,38 @@ def test_hashed_texts_are_written_as_their_arrays():
     state = state_of(encoder, "encoder")
     assert (state.kind, sorted(state.arrays), state.plain) == ("text-encoder", ["components", "idf"], {})
     np.testing.assert_array_equal(read_part(state).transform(TEXTS), encoder.transform(TEXTS))
+
+
+@pytest.mark.parametrize("number", [float, np.float64])
+def test_one_query_of_plain_numbers_is_encoded_as_any(number):
+    rng = np.random.default_rng(0)
+    table = {name: rng.normal(size=50) * 10.0**j for j, name in enumerate(("b", "a", "c"))}
+    encoder = FeatureEncoder.fit(table)
+    rows = encoder.transform(table)
+    for i in range(50):
+        query = {name: number(table[name][i]) for name in ("a", "b", "c")}
+        assert encoder.of_one(query).tobytes() == rows[i : i + 1].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ({"a": 1.0}, "a column is missing"),
+        ({"a": 1.0, "b": 2.0, "c": 3.0}, "there is another"),
+        ({"a": 1.0, "b": 2}, "a whole number may be too large"),
+        ({"a": 1.0, "b": "2"}, "a text"),
+        ({"a": 1.0, "b": None}, "an empty cell"),
+        ({"a": 1.0, "b": float("nan")}, "a gap that the log had none of"),
+        ({"a": 1.0, "b": 1e300}, "too large"),
+    ],
+)
+def test_any_other_query_takes_the_long_way(query, why):
+    encoder = FeatureEncoder.fit({"a": np.arange(9.0), "b": np.arange(9.0)})
+    assert encoder.of_one(query) is None, why
+
+
+def test_where_there_is_more_than_numbers_one_query_takes_the_long_way():
+    words = np.array(["x", "y", "z"] * 3, dtype=object)
+    assert FeatureEncoder.fit({"a": np.arange(9.0), "w": words}).of_one({"a": 1.0, "w": "x"}) is None
+    gap = np.array([np.nan, *range(8)])
+    assert FeatureEncoder.fit({"a": gap}).of_one({"a": 1.0}) is None

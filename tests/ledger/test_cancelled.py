@@ -131,10 +131,7 @@ def test_what_was_told_is_booked_though_nobody_waits(url):
         await ledger.set_budget("all", 100)
         await ledger.hold([call("a", 10), call("b", 20), call("c", 30)], budgets=["all"])
         with kept_busy(url):
-            telling = [
-                asyncio.create_task(each)
-                for each in (ledger.settle("a", charged=7), ledger.free("b", "429"), ledger.unknown("c", "reset"))
-            ]
+            telling = [ledger.settle("a", charged=7), ledger.free("b", "429"), ledger.unknown("c", "reset")]
             await asyncio.sleep(0)
             for task in telling:
                 task.cancel()

@@ -42,8 +42,11 @@ class Books(RuleBasedStateMachine):
     def open(self):
         self.ledger = open_ledger(self.url, clock=self.clock)
 
-    def do(self, doing):
-        return self.runner.run(doing)
+    def do(self, act, *told, **named):
+        async def doing():
+            return await act(*told, **named)
+
+        return self.runner.run(doing())
 
     # The model: who is booked where, and what that comes to.
 
@@ -63,12 +66,12 @@ class Books(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(BUDGETS), limit=st.integers(0, 15), period=st.sampled_from(("hour", "day", "total")))
     def set_budget(self, name, limit, period):
-        self.do(self.ledger.set_budget(name, limit, period))
+        self.do(self.ledger.set_budget, name, limit, period)
         self.limits[name] = limit, period
 
     @rule(name=st.sampled_from(BUDGETS))
     def remove_budget(self, name):
-        self.do(self.ledger.set_budget(name, None))
+        self.do(self.ledger.set_budget, name, None)
         self.limits.pop(name, None)
 
     @rule(
@@ -81,9 +84,9 @@ class Books(RuleBasedStateMachine):
         made = self.made(worst, seconds)
         if not names <= self.limits.keys():
             with pytest.raises(InvalidInputError, match="must be set before"):
-                self.do(self.ledger.hold(made, budgets=sorted(names)))
+                self.do(self.ledger.hold, made, budgets=sorted(names))
             return multiple()
-        held = self.do(self.ledger.hold(made, budgets=sorted(names)))
+        held = self.do(self.ledger.hold, made, budgets=sorted(names))
         assert held == self.expected(made, names)
         return multiple(*[call.id for call, is_held in zip(made, held, strict=True) if is_held])
 
@@ -101,7 +104,7 @@ class Books(RuleBasedStateMachine):
             asking.cancel()
             return (await asyncio.gather(asking, return_exceptions=True))[0]
 
-        if self.do(story()) == [True]:
+        if self.do(story) == [True]:
             assert self.expected(made, names) == [True]
 
     def made(self, worst, seconds):
@@ -132,11 +135,11 @@ class Books(RuleBasedStateMachine):
         call = self.booked[id_]
         if call["status"] in ("settled", "freed"):
             with pytest.raises(InvalidInputError, match="must be in flight or unknown"):
-                self.do(self.ledger.settle(id_, charged=charged))
+                self.do(self.ledger.settle, id_, charged=charged)
             return
         if call["status"] != "reconciled":
             call.update(status="settled", charged=charged)
-        assert self.do(self.ledger.settle(id_, charged=charged)) == max(0, call["charged"] - call["worst"])
+        assert self.do(self.ledger.settle, id_, charged=charged) == max(0, call["charged"] - call["worst"])
 
     @rule(id_=calls, free=st.booleans())
     def end(self, id_, free):
@@ -144,16 +147,16 @@ class Books(RuleBasedStateMachine):
         call, act = self.booked[id_], self.ledger.free if free else self.ledger.unknown
         if call["status"] in ("settled", "freed", "reconciled"):
             with pytest.raises(InvalidInputError, match="must be in flight or unknown"):
-                self.do(act(id_, "why"))
+                self.do(act, id_, "why")
             return
-        self.do(act(id_, "why"))
+        self.do(act, id_, "why")
         call.update(status="freed" if free else "unknown", charged=0 if free else call["worst"])
 
     @rule(id_=consumes(calls), charged=AMOUNTS)
     def reconcile(self, id_, charged):
         call = self.booked[id_]
         call.update(status="reconciled", charged=charged)
-        assert self.do(self.ledger.reconcile(id_, charged)) == max(0, charged - call["worst"])
+        assert self.do(self.ledger.reconcile, id_, charged) == max(0, charged - call["worst"])
 
     @rule(seconds=st.sampled_from([1, 60, 1800, 3600, 30000, 86400]))
     def wait(self, seconds):
@@ -161,20 +164,20 @@ class Books(RuleBasedStateMachine):
 
     @rule()
     def reopen(self):
-        self.do(self.ledger.close())
+        self.do(self.ledger.close)
         self.open()
 
     @invariant()
     def balances_are_those_of_the_model(self):
         for name, (limit, _) in self.limits.items():
-            balance = self.do(self.ledger.balance(name))
+            balance = self.do(self.ledger.balance, name)
             assert (balance.limit, balance.spent, balance.held) == (limit, *self.sums(name))
             assert balance.left == limit - balance.spent - balance.held
 
     def teardown(self):
         with self.ending:
             self.compare()
-            self.do(self.ledger.close())
+            self.do(self.ledger.close)
 
     def compare(self):
         """At the end every call stands where the model says, and every sum is that of the calls."""

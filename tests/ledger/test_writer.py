@@ -56,7 +56,7 @@ def test_the_loop_waits_for_no_other_process_and_nothing_overtakes(tmp_path, com
             holding = asyncio.create_task(ledger.hold([call("a", 60)], budgets=["all"]))
             await taken(ledger)
             # Sent while the thread waits: the file may be free by the end of this turn, and yet it goes behind.
-            settling = asyncio.create_task(ledger.settle("a", charged=5))
+            settling = ledger.settle("a", charged=5)
             looking = asyncio.create_task(ledger.balance("all"))
             await asyncio.sleep(0)
         assert await holding == [True]

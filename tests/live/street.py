@@ -65,7 +65,7 @@ class Busy(House):
         return response
 
     def fault_of(self, key: str) -> str | None:
-        drawn = int(key[:8], 16) % _ONE_OF
+        drawn = int(key[-8:], 16) % _ONE_OF
         return WRONG[drawn] if drawn < len(WRONG) else None
 
     def charge(self, key: str, body: dict, **changes: object) -> dict:

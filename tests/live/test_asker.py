@@ -14,6 +14,7 @@ from askwho.ledger import open_ledger
 from askwho.ledger._sqlite import Sqlite
 from askwho.live import Asker, ask_all
 from tests import policies
+from tests.live.town import Lag
 
 TABLE = policies.queries("classes", 40)
 
@@ -328,15 +329,16 @@ def test_a_rate_is_kept(policy):
     experts = fakes(policy, **{first: {"says": say, "limits": Limits(rate=20)}})
 
     async def main():
-        async with Asker(policy, experts) as asker:
+        async with Lag() as lag, Asker(policy, experts) as asker:
             asks = (asker.ask(query() | {"id": f"q{i}"}, Target(k=1), deadline=20) for i in range(50))
-            return await asyncio.gather(*asks)
+            await asyncio.gather(*asks)
+            return lag.worst
 
-    asyncio.run(main())
+    late = asyncio.run(main())
     starts = np.sort(starts)
     assert len(starts) == 50
-    # In no second there start more than twenty.
-    assert (starts[20:] - starts[:-20] >= 0.99).all()
+    # In no second there start more than twenty; whoever is let through may be held up before he looks at the clock.
+    assert (starts[20:] - starts[:-20] >= 0.99 - late).all()
 
 
 def test_somebody_who_does_not_let_himself_be_cancelled_holds_nobody_up(policy):

@@ -30,6 +30,8 @@ ROOT = Path(__file__).parents[2]
 TORTURE = bool(os.environ.get("ASKWHO_TORTURE"))
 QUERIES = int(os.environ.get("ASKWHO_QUERIES", "100000" if TORTURE else "120"))
 KILLS = int(os.environ.get("ASKWHO_KILLS", "20" if TORTURE else "1"))
+# Where to write what was counted: see benchmarks/siege.py.
+FIGURES = os.environ.get("ASKWHO_FIGURES")
 # So many that most of what is begun between two kills has ended by the second.
 AT_A_TIME = min(500, QUERIES // (4 * (KILLS + 1)))
 # What a call of the town holds at the most, about: a prompt of some forty bytes, and forty tokens.
@@ -71,7 +73,17 @@ class Siege:
         self.limit = self.room
         # What is held for calls of crowds that were killed, until it expires.
         self.dead = 0
-        self.begun = 0
+        self.begun = self.read = 0
+
+    def count(self):
+        """How many queries were begun: of a file that only grows, what is new in it is read."""
+        if self.paths["began"].exists():
+            with self.paths["began"].open("rb") as file:
+                file.seek(self.read)
+                new = file.read()
+            self.read += len(new)
+            self.begun += new.count(b"\n")
+        return self.begun
 
     def started(self, stack, module, *words, **pipes):
         words = [sys.executable, "-m", f"tests.live.{module}", *map(str, words)]
@@ -107,16 +119,15 @@ class Siege:
                 while crowd.poll() is None and self.begun < upto:
                     await asyncio.sleep(0.05)
                     await self.watched(ledger)
-                    found = len(lines(self.paths["began"]))
-                    last = last if found == self.begun else time.monotonic() + PATIENCE
-                    self.begun = found
+                    before = self.begun
+                    last = last if self.count() == before else time.monotonic() + PATIENCE
                     assert time.monotonic() < last, "nothing happens any longer"
                 if self.begun < QUERIES:
                     crowd.kill()
                     crowd.wait()
                 else:
                     assert crowd.wait(timeout=PATIENCE) == 0
-                self.begun = len(lines(self.paths["began"]))
+                self.count()
                 await self.watched(ledger)
 
     def town(self):
@@ -156,13 +167,14 @@ def test_a_crowd_that_is_killed_again_and_again(tmp_path, url):
                     await ledger.set_budget(name, siege.room if name == "key" else 10**15)
 
         asyncio.run(budgets())
-        flying = set()
+        flying, most = set(), 0
         for i in range(KILLS):
             asyncio.run(siege.storm((i + 1) * QUERIES // (KILLS + 1)))
             booked, _ = siege.compare()
             held = {key for key, each in booked.items() if each.status == "held"}
             # What is in flight now, and was not at the last kill: at most what the crowd can have under way.
             assert len(held - flying) <= AT_A_TIME * FAN_OUT
+            most = max(most, len(held - flying))
             flying |= held
         asyncio.run(siege.storm(QUERIES + 1))
         siege.street.stdin.close()
@@ -179,10 +191,23 @@ def test_a_crowd_that_is_killed_again_and_again(tmp_path, url):
     assert siege.begun == QUERIES
     statuses = Counter(each.status for each in booked.values())
     found = reconciled(url, charged, held)
-    sys.stdout.write(
-        f"{QUERIES} queries, {KILLS} kills, {len(booked)} calls, {dict(statuses)}, {told['refused']} refused, "
-        f"{dict(ends)}, {len(flying)} in flight at kills, {found.spent} charged, {time.monotonic() - began:.0f} s\n"
-    )
+    figures = {
+        "queries": QUERIES,
+        "at_a_time": AT_A_TIME,
+        "kills": KILLS,
+        "calls": len(booked),
+        "calls_in_the_towns_books": len(charged),
+        "statuses_before_reconciling": dict(statuses),
+        "holds_refused": told["refused"],
+        "queries_given_up": ends["given-up"],
+        "in_flight_at_all_kills": len(flying),
+        "in_flight_at_one_kill": most,
+        "charged_nanos": found.spent,
+        "seconds": round(time.monotonic() - began),
+    }
+    if FIGURES is not None:
+        Path(FIGURES).write_text(json.dumps(figures))
+    sys.stdout.write(f"{figures}\n")
 
 
 def reconciled(url, charged, held):

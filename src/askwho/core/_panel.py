@@ -120,7 +120,8 @@ class Panel:
     def __len__(self) -> int:
         return len(self.entities)
 
-    @property
+    # Asked for many times a query.
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The entities' names, in order."""
         return tuple(entity.name for entity in self.entities)

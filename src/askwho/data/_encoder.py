@@ -4,6 +4,7 @@ import inspect
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float32
@@ -19,6 +20,8 @@ from askwho.exceptions import InvalidInputError
 _MOST_CATEGORIES = 40
 # What `family` calls cells that are lists: those of one length would have come as one array of two axes.
 _LISTS = {"list", "tuple", "ndarray"}
+# Numbers that are as they are: a whole number may be larger than any of these.
+_NUMBERS = {float, np.float64}
 
 
 @part("feature-encoder")
@@ -119,6 +122,17 @@ class FeatureEncoder:
             check.same_shape(rows, "encoder", (n, self.text_width), "as many numbers a text as in the fit")
             blocks.append(rows)
         return blocks[0] if len(blocks) == 1 else np.hstack(blocks)
+
+    def of_one(self, query: Mapping[str, Any]) -> Float32[np.ndarray, "1 d"] | None:
+        """Return the same of one query of plain numbers, shape (1, features); None of any other, which goes on."""
+        others = self.flagged or self.categories or self.vectors or self.text is not None
+        if others or query.keys() != self.numbers.keys():
+            return None
+        cells = [query[name] for name in self.numbers]
+        if not set(map(type, cells)) <= _NUMBERS:
+            return None
+        row = np.array([cells], dtype=np.float64)
+        return row.astype(np.float32) if is_usable(row) else None
 
     def _numbers(self, known: Mapping[str, np.ndarray], n: int) -> np.ndarray:
         """The columns of numbers in one block, each before its flag if it has one."""

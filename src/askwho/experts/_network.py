@@ -22,6 +22,8 @@ LARGEST_BODY = 4 << 20
 """Bytes: no answer is larger, and nobody may fill the memory of whoever asks."""
 # Characters of an endpoint's own message that a reason repeats.
 _QUOTED = 200
+# Made once: `json.dumps` would make one for every question.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 @dataclass(eq=False)
@@ -58,7 +60,7 @@ class Endpoint:
         session = await self._open(aiohttp)
         headers = {"Content-Type": "application/json", "Idempotency-Key": question.key}
         try:
-            sent = json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+            sent = _ENCODER.encode(body).encode()
             async with session.post(
                 self.url,
                 data=sent,

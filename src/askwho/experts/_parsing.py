@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from askwho.exceptions import InvalidInputError
@@ -114,14 +115,21 @@ class Parse:
 
     def _chosen(self, text: str) -> tuple[str | None, str]:
         lower = text.casefold()
-        found = [choice for choice in self.choices if re.search(rf"(?<!\w){re.escape(choice.casefold())}(?!\w)", lower)]
+        found = [choice for choice, alone in self._alone if alone.search(lower)]
         # "not spam" holds "spam": the longest counts where it holds the others.
         longest = max(found, key=len, default="")
         if not found or any(choice.casefold() not in longest.casefold() for choice in found):
             return None, f"none of its choices alone is in {_quoted(text)}"
-        rest = re.sub(rf"(?<!\w){re.escape(longest.casefold())}(?!\w)", " ", lower)
+        if len(found) == 1:
+            return longest, ""
+        rest = dict(self._alone)[longest].sub(" ", lower)
         others = [choice for choice in found if choice != longest and choice.casefold() in rest]
         return (None, f"several of its choices are in {_quoted(text)}") if others else (longest, "")
+
+    @cached_property
+    def _alone(self) -> list[tuple[str, re.Pattern[str]]]:
+        """Each choice, and what finds it where it is not a part of a longer word."""
+        return [(choice, re.compile(rf"(?<!\w){re.escape(choice.casefold())}(?!\w)")) for choice in self.choices]
 
     def _matched(self, text: str) -> tuple[str | None, str]:
         last = None

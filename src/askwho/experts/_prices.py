@@ -62,17 +62,18 @@ class Stated:
 
     def charge(self, usage: Usage) -> int:
         """Return what was charged for them, in nanos, halves upwards."""
-        return int(self._exact(usage).to_integral_value(ROUND_HALF_UP))
+        cached = self.input if self.cached is None else self.cached
+        prompt = (usage.input - usage.cached) * self.input + usage.cached * cached
+        return int(self._exact(prompt, usage.output).to_integral_value(ROUND_HALF_UP))
 
     def most(self, usage: Usage) -> int:
         """Return what can be charged for so many at the most: nothing from a cache, and upwards."""
-        dearest = Stated(max(self.input, self.cached or self.input), self.output, None, self.call)
-        return int(dearest._exact(Usage(usage.input, usage.output)).to_integral_value(ROUND_CEILING))
+        dearest = max(self.input, self.cached or self.input)
+        return int(self._exact(usage.input * dearest, usage.output).to_integral_value(ROUND_CEILING))
 
-    def _exact(self, usage: Usage) -> Decimal:
-        cached = self.input if self.cached is None else self.cached
-        tokens = (usage.input - usage.cached) * self.input + usage.cached * cached + usage.output * self.output
-        return tokens * NANOS / _TOKENS + self.call * NANOS
+    def _exact(self, prompt: Decimal, output: int) -> Decimal:
+        """What is charged in all, in nanos, by what a million times the prompt costs."""
+        return (prompt + output * self.output) * NANOS / _TOKENS + self.call * NANOS
 
 
 @dataclass(frozen=True)

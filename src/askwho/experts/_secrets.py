@@ -72,6 +72,8 @@ def from_environment(variable: str, environment: Mapping[str, str] | None = None
 
 def masked(value: Any, secrets: Sequence[Secret]) -> Any:  # noqa: ANN401 - a text, or JSON
     """Return a text, or JSON, with every secret blotted out: a stranger may repeat the key that he was sent."""
+    if not secrets:
+        return value
     if isinstance(value, str):
         for secret in secrets:
             value = secret.hide(value)

@@ -1,7 +1,9 @@
 """Templates: values of a query are put into JSON as values, never into its text, and never into a URL."""
 
+import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,10 +25,14 @@ def fill(template: Any, known: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
     {'text': 'a "b"', 'top': 3, 'note': 'Question: a "b"'}
     """
     if isinstance(template, str):
-        whole = _PLACE.fullmatch(template)
-        if whole is not None and whole.group(1) is not None:
-            return _value(whole.group(1), known)
-        return _PLACE.sub(lambda place: _written(place, known), template)
+        words, names = _cut(template)
+        if words == ("", "") and len(names) == 1:
+            return _value(names[0], known)
+        said = [words[0]]
+        for name, word in zip(names, words[1:], strict=True):
+            value = _value(name, known)
+            said += ("" if value is None else str(value), word)
+        return "".join(said)
     if isinstance(template, Mapping):
         return {key: fill(inside, known) for key, inside in template.items()}
     if isinstance(template, list):
@@ -37,7 +43,7 @@ def fill(template: Any, known: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
 def places(template: Any) -> set[str]:  # noqa: ANN401 - JSON
     """Return the columns that a template needs."""
     if isinstance(template, str):
-        return {place.group(1) for place in _PLACE.finditer(template) if place.group(1) is not None}
+        return set(_cut(template)[1])
     inside = list(template.values()) if isinstance(template, Mapping) else template
     return set().union(*(places(each) for each in inside)) if isinstance(inside, list) else set()
 
@@ -67,13 +73,15 @@ def checked_path(path: str, name: str) -> str:
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - JSON
     """Return a cell of a query as JSON has it: NumPy's numbers as Python's, dates as text."""
+    if type(value) is str:
+        return value
     if isinstance(value, np.ndarray):
         return [plain(each) for each in value.tolist()]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
         # JSON has neither of NaN and infinity.
-        return value if np.isfinite(value) else None
+        return value if math.isfinite(value) else None
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, Mapping):
@@ -87,8 +95,18 @@ def _value(name: str, known: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
     return plain(known[name])
 
 
-def _written(place: re.Match[str], known: Mapping[str, Any]) -> str:
-    if place.group(1) is None:
-        return place.group(0)[0]
-    value = _value(place.group(1), known)
-    return "" if value is None else str(value)
+# Few templates, and each filled for every query.
+@lru_cache(maxsize=256)
+def _cut(template: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words of a template between its places, one more than there are places, and the columns of these."""
+    words, names, end = [""], list[str](), 0
+    for place in _PLACE.finditer(template):
+        words[-1] += template[end : place.start()]
+        end = place.end()
+        if place.group(1) is None:
+            words[-1] += place.group(0)[0]
+        else:
+            names.append(place.group(1))
+            words.append("")
+    words[-1] += template[end:]
+    return tuple(words), tuple(names)

@@ -39,6 +39,10 @@ class Call:
         check.finite_number(self.until, "until")
 
 
+# The fields of a call, in the order of its row.
+_FIELDS = tuple(Call.__dataclass_fields__)
+
+
 @dataclass(frozen=True)
 class Booked:
     """A call as it stands in the books.
@@ -117,6 +121,8 @@ def row_of(booking: Booking) -> tuple[Any, ...]:
 
 def booking_of(row: tuple[Any, ...], pledged: tuple[tuple[str, str], ...]) -> Booking:
     """Return the booking that `row_of` made a row of."""
-    id_, decision, expert, key, worst, until, status, charged, answer, info, why, at, ended = row
-    call = Call(id_, decision, expert, key, worst, until)
+    call = object.__new__(Call)
+    # What is in the books was looked at when it was held for: to do so again takes as long as to read it.
+    call.__dict__.update(zip(_FIELDS, row[:6], strict=True))
+    status, charged, answer, info, why, at, ended = row[6:]
     return Booking(call, pledged, at, status, charged, answer, info, why, ended)

@@ -21,6 +21,16 @@ def span_of(period: Period, now: float) -> str:
     return _span(period, int(now // 3600))
 
 
+def spans_of(now: float) -> tuple[str, ...]:
+    """Return all spans of time that a moment is in, one for each period."""
+    return _all_spans(int(now // 3600))
+
+
+@lru_cache(maxsize=4)
+def _all_spans(hour: int) -> tuple[str, ...]:
+    return tuple(_span(period, hour) for period in _SPANS)
+
+
 @lru_cache(maxsize=64)
 def _span(period: Period, hour: int) -> str:
     return time.strftime(_SPANS[period], time.gmtime(3600 * hour))

@@ -31,11 +31,12 @@ class Database(Protocol):
 
     clustered: str
     """What is said behind a table whose rows are to lie in the order of their key, where that can be said."""
-    among: str
-    """What is said behind a column that must be one of some keys, which are one value: `listed` makes it."""
 
-    def listed(self, keys: Sequence[str]) -> Any:  # noqa: ANN401 - of the database's own
-        """Return keys as the one value of `among`: so a statement is the same for any number of them."""
+    def among(self, keys: Sequence[str]) -> tuple[str, tuple[Any, ...]]:
+        """Return what is said behind a column that must be one of some keys, and its values.
+
+        There are a few ways to say it, whatever their number is: a statement that was said before is not read again.
+        """
         ...
 
     local: bool

@@ -3,19 +3,26 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from functools import lru_cache
+from typing import Any
 
 from askwho._money import LARGEST
 from askwho.exceptions import InvalidInputError
 from askwho.ledger._booking import Booking, Status, booking_of, row_of
-from askwho.ledger._budgets import Budget, Period, Spend, span_of
-from askwho.ledger._database import Database, Query, Rows, Write
+from askwho.ledger._budgets import Budget, Spend, spans_of
+from askwho.ledger._database import Database, Query, Write
 from askwho.ledger._schema import check_version
 
 # The columns of a call in the order of `row_of`.
 _CALL = "id, decision, expert, idempotency, worst, expires, status, charged, answer, info, why, at, ended"
 # The columns of a decision.
 _DECISION = "id, at, query, decision, verdict, probability, paid, truth"
+# What lays things out; keys follow.
+_EXPIRED = f"SELECT {_CALL}, pledged FROM askwho_calls WHERE status = 'held' AND expires <= ?"
+_CALLS = f"SELECT {_CALL}, pledged FROM askwho_calls WHERE id "
+_DECISIONS = f"SELECT {_DECISION} FROM askwho_decisions WHERE id "
+_BUDGETS = "SELECT name, cap, period FROM askwho_budgets WHERE name "
+_SPENDS = "SELECT budget, span, spent, held, excess FROM askwho_spend WHERE"
 EXPIRED = "the hold expired: nobody told what came of the call"
 """Why a call is unknown that nobody settled, freed or gave up in time."""
 
@@ -68,41 +75,46 @@ class Desk:
             durable: whether what is committed must outlast the loss of power.
             wait: whether to wait for other processes; if not, `BusyError` where one writes.
         """
-        desk, wanted = cls(now), list(needs)
-        names = [name for need in wanted for name in need.budgets]
-        calls, among = f"SELECT {_CALL}, pledged FROM askwho_calls WHERE", database.among
-        by_key = {
-            "calls": (f"{calls} id {among}", [id_ for need in wanted for id_ in need.calls]),
-            "decisions": (
-                f"SELECT {_DECISION} FROM askwho_decisions WHERE id {among}",
-                [id_ for need in wanted for id_ in need.decisions],
-            ),
-            "budgets": (f"SELECT name, cap, period FROM askwho_budgets WHERE name {among}", names),
-        }
-        looks: dict[str, Query] = {"expired": (f"{calls} status = 'held' AND expires <= ?", (now,))}
-        looks |= {table: (sql, (database.listed(keys),)) for table, (sql, keys) in by_key.items() if keys}
-        version, answers = database.begin(list(looks.values()), durable=durable, wait=wait)
+        desk = cls(now)
+        calls: list[str] = []
+        decisions: list[str] = []
+        names: list[str] = []
+        for need in needs:
+            calls += need.calls
+            decisions += need.decisions
+            names += need.budgets
+        wanted: list[Query] = [(_EXPIRED, (now,))]
+        for sql, keys in ((_CALLS, calls), (_DECISIONS, decisions), (_BUDGETS, names)):
+            if keys:
+                among, values = database.among(keys)
+                wanted.append((sql + among, values))
+        version, answers = database.begin(wanted, durable=durable, wait=wait)
         check_version(version)
-        found = dict.fromkeys(by_key, Rows()) | dict(zip(looks, answers, strict=True))
-        for *row, pledged in (*found["calls"], *found["expired"]):
-            desk.calls[row[0]] = booking_of(tuple(row), tuple((name, span) for name, span in json.loads(pledged)))
-        desk.decisions = {row[0]: list(row) for row in found["decisions"]}
-        desk.budgets = {name: Budget(cap, period) for name, cap, period in found["budgets"]}
+        found = iter(answers)
+        expired = next(found)
+        for row in (*(next(found) if calls else ()), *expired):
+            desk.calls[row[0]] = booking_of(row[:-1], _pledges(row[-1]))
+        if decisions:
+            desk.decisions = {row[0]: list(row) for row in next(found)}
+        if names:
+            desk.budgets = {name: Budget(cap, period) for name, cap, period in next(found)}
         desk._lay_spends(database, names)
-        for row in found["expired"]:
+        for row in expired:
             desk.book(desk.calls[row[0]], "unknown", desk.calls[row[0]].call.worst, why=EXPIRED)
         return desk
 
     def _lay_spends(self, database: Database, names: Sequence[str]) -> None:
         """Lay out the sums of some budgets, now, and of those that the calls are booked on, then."""
-        pledged = [pledge for booking in self.calls.values() for pledge in booking.pledged]
+        pledged = {pledge for booking in self.calls.values() for pledge in booking.pledged}
         budgets = {*names, *(name for name, _ in pledged)}
-        spans = {*(span_of(period, self.now) for period in get_args(Period)), *(span for _, span in pledged)}
         if budgets:
-            among, sums = database.among, "SELECT budget, span, spent, held, excess FROM askwho_spend WHERE"
-            values = (database.listed(sorted(budgets)), database.listed(sorted(spans)))
-            for name, span, *rest in database.rows(f"{sums} budget {among} AND span {among}", values):
-                self.spends[name, span] = Spend(*rest)
+            spans = {*spans_of(self.now), *(span for _, span in pledged)}
+            named, names_ = database.among(sorted(budgets))
+            when, spans_ = database.among(sorted(spans))
+            for name, span, spent, held, over in database.rows(
+                f"{_SPENDS} budget {named} AND span {when}", (*names_, *spans_)
+            ):
+                self.spends[name, span] = Spend(spent, held, over)
 
     def spend(self, name: str, span: str) -> Spend:
         """Return what is spent and held on a budget in a span of time."""
@@ -150,12 +162,24 @@ class Desk:
         gone = [(name,) for name, budget in budgets if budget is None]
         all_of_it: list[Write] = [
             (_WRITE_DECISION, [self.decisions[key] for key in marked.get("decision", [])]),
-            (_WRITE_CALL, [(*row_of(each), json.dumps(each.pledged)) for each in calls]),
+            (_WRITE_CALL, [(*row_of(each), _written(each.pledged)) for each in calls]),
             (_WRITE_SPEND, [(name, span, each.spent, each.held, each.over) for name, span, each in spends]),
             (_WRITE_BUDGET, kept),
             ("DELETE FROM askwho_budgets WHERE name = ?", gone),
         ]
         return [(sql, rows) for sql, rows in all_of_it if rows]
+
+
+# The same few budgets, hour after hour.
+@lru_cache(maxsize=256)
+def _pledges(written: str) -> tuple[tuple[str, str], ...]:
+    """The budgets that a call is booked on, and their spans, as its row has them."""
+    return tuple((name, span) for name, span in json.loads(written))
+
+
+@lru_cache(maxsize=256)
+def _written(pledged: tuple[tuple[str, str], ...]) -> str:
+    return json.dumps(pledged)
 
 
 def _upsert(table: str, columns: str, key: str, changing: Sequence[str]) -> str:

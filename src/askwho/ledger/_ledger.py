@@ -30,9 +30,10 @@ class Ledger:
     """Books of what was asked, held, charged and answered, with budgets that no holds can overspend.
 
     All money is in billionths of the user's unit (`askwho._money`). A call is held for at its worst case before it is
-    made, and settled at what it charged. Whatever is told is booked even if who told it is cancelled while waiting;
-    a hold whose asker is cancelled before it learned the answer is freed, for it cannot have asked. A process that dies
-    leaves its calls held: they expire, and are then spent at their worst case until they are reconciled.
+    made, and settled at what it charged. What is told of a call or a decision is in the queue once it is told, and is
+    booked even if nobody waits for it, or whoever does is cancelled; a hold whose asker is cancelled before it learned
+    the answer is freed, for it cannot have asked. A process that dies leaves its calls held: they expire, and are then
+    spent at their worst case until they are reconciled.
 
     Use `open_ledger`, and close it or use it in `async with`. Any number of processes may have it open.
     """
@@ -98,7 +99,7 @@ class Ledger:
         held: list[bool] = await self._writer.do(ask.Hold(tuple(calls), tuple(budgets)))
         return held
 
-    async def settle(
+    def settle(
         self,
         call_id: str,
         *,
@@ -106,8 +107,8 @@ class Ledger:
         answer: Any = None,  # noqa: ANN401 - whatever JSON knows
         info: float | None = None,
         why: str = "",
-    ) -> int:
-        """Book what a call charged, and what it answered; return what was charged above its hold, 0 as a rule.
+    ) -> asyncio.Future[int]:
+        """Book what a call charged, and what it answered; await what was charged above its hold, 0 as a rule.
 
         A charge above the hold is booked as it is, may take the budgets above their limits, and is told as `over`. A
         call that has become unknown meanwhile is settled likewise; one that was reconciled keeps that charge.
@@ -126,25 +127,24 @@ class Ledger:
             None if info is None else check.finite_number(info, "info"),
             reason(why),
         )
-        over: int = await self._writer.do(request)
-        return over
+        return self._writer.send(request)
 
-    async def free(self, call_id: str, why: str) -> None:
+    def free(self, call_id: str, why: str) -> asyncio.Future[None]:
         """Give a hold back: the call was certainly not charged."""
-        await self._writer.do(ask.End(name_of(call_id, "call_id"), free=True, why=reason(why)))
+        return self._writer.send(ask.End(name_of(call_id, "call_id"), free=True, why=reason(why)))
 
-    async def unknown(self, call_id: str, why: str) -> None:
+    def unknown(self, call_id: str, why: str) -> asyncio.Future[None]:
         """Book a call at its worst case: it may have been charged, and nobody knows until it is reconciled."""
-        await self._writer.do(ask.End(name_of(call_id, "call_id"), free=False, why=reason(why)))
+        return self._writer.send(ask.End(name_of(call_id, "call_id"), free=False, why=reason(why)))
 
-    async def closed(
+    def closed(
         self,
         decision_id: str,
         *,
         verdict: Any = None,  # noqa: ANN401 - whatever JSON knows
         probability: float | None = None,
         paid: int | None = None,
-    ) -> None:
+    ) -> asyncio.Future[None]:
         """Write down what came of a decision; said twice, the last one stands.
 
         Args:
@@ -158,7 +158,7 @@ class Ledger:
             _PROBABILITY: None if probability is None else check.finite_number(probability, "probability"),
             _PAID: None if paid is None else check.whole_number(paid, "paid", minimum=0, maximum=LARGEST),
         }
-        await self._writer.do(ask.Fill(name_of(decision_id, "decision_id"), cells))
+        return self._writer.send(ask.Fill(name_of(decision_id, "decision_id"), cells))
 
     async def outcome(self, decision_id: str, truth: Any) -> None:  # noqa: ANN401 - whatever JSON knows
         """Write down what was right, once it is known; said twice, the last one stands."""

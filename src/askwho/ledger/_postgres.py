@@ -40,12 +40,11 @@ class Postgres:
             self._connection.execute("SET default_transaction_read_only = on")
 
     clustered = ""
-    among = "= ANY(?)"
     local = False
 
-    def listed(self, keys: Sequence[str]) -> list[str]:
-        """Return keys as one value."""
-        return list(keys)
+    def among(self, keys: Sequence[str]) -> tuple[str, tuple[Any, ...]]:
+        """Return what is said behind a column that must be one of some keys, which are one value."""
+        return "= ANY(?)", (list(keys),)
 
     def begin(self, queries: Sequence[Query], *, durable: bool, wait: bool = True) -> tuple[int, list[Rows]]:
         """Begin a transaction, once no other process is within one; all in one message and its answer."""

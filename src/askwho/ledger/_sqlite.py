@@ -31,6 +31,11 @@ _LONG_LOG = 16 << 20
 _MOST_PAGES = 16_000
 
 
+# Keys that are told one by one: a list in JSON takes SQLite longer to read than some rows. And how that is said.
+_FEW = 4
+_SIGNS = [f"IN ({', '.join('?' * count)})" for count in range(_FEW + 1)]
+
+
 class Sqlite:
     """A connection to a file in write-ahead mode.
 
@@ -60,12 +65,13 @@ class Sqlite:
         self._syncer = None if only_read else _Syncer(path)
 
     clustered = "WITHOUT ROWID"
-    among = "IN (SELECT value FROM json_each(?))"
     local = True
 
-    def listed(self, keys: Sequence[str]) -> str:
-        """Return keys as one value."""
-        return json.dumps(keys)
+    def among(self, keys: Sequence[str]) -> tuple[str, tuple[Any, ...]]:
+        """Return what is said behind a column that must be one of some keys: one by one where they are few."""
+        if len(keys) <= _FEW:
+            return _SIGNS[len(keys)], tuple(keys)
+        return "IN (SELECT value FROM json_each(?))", (json.dumps(keys),)
 
     def begin(self, queries: Sequence[Query], *, durable: bool, wait: bool = True) -> tuple[int, list[Rows]]:
         """Begin a transaction, once no other process writes; return the version, and what each query finds."""
@@ -93,7 +99,7 @@ class Sqlite:
         except Exception as error:
             raise UndoneError(str(error)) from error
         self._connection.execute("COMMIT")
-        if self._syncer is not None:
+        if self._syncer is not None and not self._syncer.behind.is_set():
             self._syncer.behind.set()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Rows:

@@ -25,6 +25,8 @@ def name_of(value: object, name: str) -> str:
 
 def reason(why: object) -> str:
     """Return why something is as it is, in text that both databases keep, cut behind a thousand letters."""
+    if why == "":
+        return ""
     text = str(why).replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
     return text if len(text) <= _LONGEST_WHY else f"{text[:_LONGEST_WHY]}…"
 
@@ -33,9 +35,9 @@ def to_json(value: Any, name: str) -> str:  # noqa: ANN401 - whatever JSON knows
     """Return a value as JSON: NumPy's numbers as Python's, dates as ISO 8601 writes them, NaN as null."""
     try:
         try:
-            return json.dumps(value, default=_plain, allow_nan=False)
+            return _ENCODER.encode(value)
         except ValueError:
-            return json.dumps(_without_nan(value), default=_plain, allow_nan=False)
+            return _ENCODER.encode(_without_nan(value))
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInputError(f"`{name}` must be what JSON can hold, got {type(value).__name__}: {error}.") from None
 
@@ -56,6 +58,10 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
     if hasattr(value, "tolist"):
         return _without_nan(value.tolist())
     raise TypeError(f"there is a {type(value).__name__} in it")
+
+
+# Made once: `json.dumps` makes one for every value that is not quite plain.
+_ENCODER = json.JSONEncoder(default=_plain, allow_nan=False)
 
 
 def _without_nan(value: Any) -> Any:  # noqa: ANN401

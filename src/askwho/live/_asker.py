@@ -3,14 +3,13 @@
 import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from askwho import _validation as check
-from askwho._money import amount
 from askwho.exceptions import InvalidInputError
 from askwho.experts import Expert
 from askwho.live._answered import Answered
@@ -140,11 +139,11 @@ class Asker:
         except BaseException:
             round_.leave("nobody waited for him any longer")
             raise
-        decision = replace(decision, paid=amount(round_.booked))
-        closing = office.books.closed(
-            round_.query, verdict=decision.verdict, probability=decision.probability, paid=round_.booked
-        )
-        round_.book(_after(round_.first, closing))
+        if round_.first is not None:
+            # Nobody was to be asked: the decision is written down only now.
+            round_.book(round_.first)
+        told = {"verdict": decision.verdict, "probability": decision.probability, "paid": round_.booked}
+        round_.book(partial(office.books.closed, round_.query, **told))
         await round_.settled()
         answer = decision.verdict
         if policy.columns.answers is None and answer in round_.calls:
@@ -174,13 +173,6 @@ class Asker:
             "mode": self._mode,
             "policy": self._office.digest,
         }
-
-
-async def _after(first: Any, closing: Any) -> None:  # noqa: ANN401 - coroutines
-    """Close a decision; one for which nobody was to be asked is written down only now."""
-    if first is not None:
-        await first()
-    await closing
 
 
 def _by_name(policy: Policy, experts: Mapping[str, Expert] | Iterable[Expert]) -> dict[str, Expert]:

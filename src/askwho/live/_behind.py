@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 # What goes wrong behind the back of whoever asked is told here: nobody is left to raise it to.
@@ -10,25 +10,25 @@ _LOG = logging.getLogger("askwho.live")
 
 
 class Behind:
-    """Coroutines that run on their own; none is lost, and none that failed is silent."""
+    """What goes on on its own; nothing of it is lost, and nothing that failed is silent."""
 
     def __init__(self) -> None:
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks: set[asyncio.Future[Any]] = set()
 
     def __len__(self) -> int:
         return len(self._tasks)
 
-    def run(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Start a coroutine, and return its task."""
-        return self.keep(asyncio.get_running_loop().create_task(coroutine))
+    def run(self, start: Callable[[], Awaitable[Any]]) -> asyncio.Future[Any]:
+        """Start something, and return what will come of it."""
+        return self.keep(asyncio.ensure_future(start()))
 
-    def keep(self, task: asyncio.Task[Any]) -> asyncio.Task[Any]:
-        """Hold on to a task until it is done."""
+    def keep(self, task: asyncio.Future[Any]) -> asyncio.Future[Any]:
+        """Hold on to something until it is done."""
         self._tasks.add(task)
         task.add_done_callback(self._done)
         return task
 
-    def _done(self, task: asyncio.Task[Any]) -> None:
+    def _done(self, task: asyncio.Future[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             _LOG.error("what was to be booked could not be: %s", task.exception())

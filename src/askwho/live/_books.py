@@ -8,7 +8,11 @@ from askwho.ledger import Call
 
 @runtime_checkable
 class Books(Protocol):
-    """A ledger, as far as asking needs one; `askwho.ledger.open_ledger` returns such."""
+    """A ledger, as far as asking needs one; `askwho.ledger.open_ledger` returns such.
+
+    What is told is awaited later, or never: it must be written all the same. A `hold` that is cancelled, or of which
+    nobody learned in time, gives back what it held.
+    """
 
     def decided(
         self, decision_id: str, *, query: Mapping[str, Any], decision: Mapping[str, Any], again: bool = False
@@ -20,7 +24,7 @@ class Books(Protocol):
         """Put money aside for calls; return for which of them the budgets had it."""
         ...
 
-    async def settle(
+    def settle(
         self,
         call_id: str,
         *,
@@ -28,19 +32,26 @@ class Books(Protocol):
         answer: Any = None,  # noqa: ANN401 - of any type
         info: float | None = None,
         why: str = "",
-    ) -> Any:  # noqa: ANN401
+    ) -> Awaitable[Any]:
         """Book what a call charged, and what came of it."""
         ...
 
-    async def free(self, call_id: str, why: str) -> Any:  # noqa: ANN401
+    def free(self, call_id: str, why: str) -> Awaitable[Any]:
         """Give back what was held: certainly nothing was charged."""
         ...
 
-    async def unknown(self, call_id: str, why: str) -> Any:  # noqa: ANN401
+    def unknown(self, call_id: str, why: str) -> Awaitable[Any]:
         """Book the worst case: something may have been charged."""
         ...
 
-    async def closed(self, decision_id: str, *, verdict: Any, probability: float | None, paid: int) -> Any:  # noqa: ANN401
+    def closed(
+        self,
+        decision_id: str,
+        *,
+        verdict: Any,  # noqa: ANN401
+        probability: float | None,
+        paid: int,
+    ) -> Awaitable[Any]:
         """Write down what came of a decision."""
         ...
 

@@ -1,8 +1,9 @@
 """One call to one expert: through his gate, within the deadline, tried again where that is safe, and booked."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from askwho.experts import ExpertError, Question, Reply
@@ -16,8 +17,8 @@ FIRST_WAIT = 0.05
 LONGEST_WAIT = 2.0
 """Seconds that no retry waits longer than, unless the expert asks for it."""
 
-Later = Callable[[Coroutine[Any, Any, Any]], object]
-"""What has a coroutine run on its own, whatever becomes of who started it."""
+Later = Callable[[Callable[[], Awaitable[Any]]], object]
+"""What has something written on its own, now or in a moment, whatever becomes of who told it."""
 Sense = Callable[[Any], str]
 """From an answer to why the policy cannot use it; nothing where it can."""
 
@@ -130,8 +131,9 @@ class Calling:
         """Book a reply, and return what it is worth to the policy."""
         hold, breaker = self.hold, self.desk.breaker
         charged = hold.worst if reply.charged is None else reply.charged
-        why = reply.why or ("he gave no answer" if reply.answer is None else self.sense(reply.answer))
-        usable = reply.answer is not None and (not why or reply.guessed) and not self.sense(reply.answer)
+        senseless = "he gave no answer" if reply.answer is None else self.sense(reply.answer)
+        why = reply.why or senseless
+        usable = not senseless and (not why or reply.guessed)
         if usable:
             breaker.succeeded()
             self.desk.took(seconds)
@@ -141,7 +143,7 @@ class Calling:
         if over:
             breaker.open()
         answer, info = (reply.answer, reply.info) if usable else (None, None)
-        self.later(self.books.settle(hold.id, charged=charged, answer=answer, info=info, why=why))
+        self.later(partial(self.books.settle, hold.id, charged=charged, answer=answer, info=info, why=why))
         return self._asked(
             "answered" if usable else "unusable",
             answer=answer,
@@ -155,7 +157,7 @@ class Calling:
     def _nothing(self, came: Came, why: str) -> Asked:
         """Book a call that brought nothing: at its worst, unless certainly nothing was charged."""
         book = self.books.unknown if self._risky else self.books.free
-        self.later(book(self.hold.id, why))
+        self.later(partial(book, self.hold.id, why))
         return self.told(came, why)
 
     def _asked(self, came: Came, **told: Any) -> Asked:  # noqa: ANN401 - fields of `Asked`

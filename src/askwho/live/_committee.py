@@ -88,24 +88,28 @@ def verdict(policy: Policy, decisions: Decisions, taken: Sequence[int], calls: M
         calls: what came, by name.
     """
     panel = policy.panel
-    rest = [j for j in decisions.order[0].tolist() if j not in taken]
-    order = np.array([[*taken, *rest]], dtype=np.intp)
-    chance = dict(zip(decisions.order[0].tolist(), decisions.propensities[0].tolist(), strict=True))
-    made = replace(
-        decisions,
-        order=order,
-        k=np.array([len(taken)]),
-        # Who stands in for another was chosen with the probability that he was, whatever befell the other.
-        propensities=np.array([[chance.get(j, 0.0) for j in order[0].tolist()]]),
-        there=None,
-    )
-    names = panel.names
+    made, names = seated(decisions, taken), panel.names
     if not any(_spoke(panel, j, calls) for j in taken):
         return replace(made, outcome=_undecided(panel))
     if policy.columns.answers is None and policy.combiner.beliefs is None:
         return replace(made, outcome=_first(panel, taken, calls))
     answers, info = heard(policy, {names[j]: calls[names[j]] for j in taken if names[j] in calls})
     return policy.combine(made, answers, info=info)
+
+
+def seated(decisions: Decisions, taken: Sequence[int]) -> Decisions:
+    """Return one query's decision with those in its committee who were taken, best first, whoever was decided for."""
+    rest = [j for j in decisions.order[0].tolist() if j not in taken]
+    order = [*taken, *rest]
+    chance = dict(zip(decisions.order[0].tolist(), decisions.propensities[0].tolist(), strict=True))
+    return replace(
+        decisions,
+        order=np.array([order], dtype=np.intp),
+        k=np.array([len(taken)]),
+        # Who stands in for another was chosen with the probability that he was, whatever befell the other.
+        propensities=np.array([[chance.get(j, 0.0) for j in order]]),
+        there=None,
+    )
 
 
 def _spoke(panel: Panel, j: int, calls: Mapping[str, Asked]) -> bool:

@@ -1,8 +1,9 @@
 """One query: who is asked about it, by when, who stands in for whom, and what is left to book."""
 
 import asyncio
-import uuid
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from askwho._money import amount
@@ -38,10 +39,12 @@ class Round:
         self.until = until
         self.calls: dict[str, Asked] = {}
         self.running: dict[Task, Calling] = {}
-        self.first: Any = None
-        self._bookings: list[asyncio.Task[Any]] = []
+        self.first: Callable[[], Awaitable[Any]] | None = None
+        self._bookings: list[asyncio.Future[Any]] = []
         # What came of the last call under way: None once nothing else is going to be written that it could wait for.
-        self._kept: list[Any] | None = []
+        self._kept: list[Callable[[], Awaitable[Any]]] | None = []
+        # Who waits for the next call to end.
+        self._waiter: asyncio.Future[None] | None = None
 
     @property
     def now(self) -> float:
@@ -62,21 +65,26 @@ class Round:
 
     async def begin(self, names: Sequence[str]) -> list[str]:
         """Hold the worst case for each, ask those whom the budgets cover, and return their names."""
-        office, left = self.office, self.until - self.now
+        office, wall = self.office, self.office.wall()
+        until = wall + self.until - self.now + SETTLING
+        # Ids that begin with the moment lie side by side in the books, and are written together.
+        moment = f"{int(wall * 1e6):016x}"
         holds = [
             Call(
-                id=(key := uuid.uuid4().hex),
+                id=(key := moment + os.urandom(8).hex()),
                 decision=self.query,
                 expert=name,
                 key=key,
                 worst=worst_of(office.desks[name].expert, self.known),
-                until=office.wall() + left + SETTLING,
+                until=until,
             )
             for name in names
         ]
         granted = await self._held(holds)
         asked: list[str] = []
-        for hold, covered in zip(holds, granted, strict=True):
+        # Whoever takes longest is sent to first: the others have answered by the time that he does.
+        by_time = sorted(zip(holds, granted, strict=True), key=lambda each: -office.desks[each[0].expert].least)
+        for hold, covered in by_time:
             if not covered:
                 why = f"no budget covers {amount(hold.worst):g}"
                 self.calls[hold.expert] = Asked(hold.expert, "not asked", why=why)
@@ -92,7 +100,9 @@ class Round:
                 office.sense,
                 office.rng.random,
             )
-            self.running[asyncio.get_running_loop().create_task(call.run(self.until))] = call
+            task = asyncio.get_running_loop().create_task(call.run(self.until))
+            task.add_done_callback(lambda _: _wake(self._waiter))
+            self.running[task] = call
         return asked
 
     async def _held(self, holds: Sequence[Call]) -> Sequence[bool]:
@@ -100,33 +110,26 @@ class Round:
         office = self.office
         first, self.first = self.first, None
         self._book_kept()
-
-        async def ask() -> Sequence[bool]:
-            # The decision is written with the first hold, told in the same turn: they are one transaction.
-            telling = None if first is None else asyncio.ensure_future(first())
-            try:
-                found = await office.books.hold(holds, budgets=office.budgets)
-            finally:
-                written = await asyncio.gather(*([] if telling is None else [telling]), return_exceptions=True)
-            for error in written:
-                if isinstance(error, BaseException):
-                    await self._freed(holds, found, "its decision could not be written")
-                    raise error
-            return found
-
-        task = asyncio.get_running_loop().create_task(ask())
+        # The decision is written with the first hold, told in the same turn: they are one transaction.
+        telling = None if first is None else office.behind.run(first)
+        found: Sequence[bool] = [False] * len(holds)
+        scope = asyncio.timeout_at(self.until)
         try:
-            done, _ = await asyncio.wait([task], timeout=max(self.until - self.now, 0.0))
+            async with scope:
+                found = await office.books.hold(holds, budgets=office.budgets)
+                if telling is not None:
+                    await telling
         except asyncio.CancelledError:
-            self.book(self._given_back(task, holds))
+            self.book(partial(self._freed, holds, found, "nobody waited for the hold"))
             raise
-        if done:
-            return task.result()
-        self.book(self._given_back(task, holds))
+        except Exception as error:
+            if not (isinstance(error, TimeoutError) and scope.expired()):
+                await self._freed(holds, found, "its decision could not be written")
+                raise
+        if self.now < self.until and not scope.expired():
+            return found
+        self.book(partial(self._freed, holds, found, "nobody waited for the hold"))
         return [False] * len(holds)
-
-    async def _given_back(self, task: "asyncio.Task[Sequence[bool]]", holds: Sequence[Call]) -> None:
-        await self._freed(holds, await task, "nobody waited for the hold")
 
     async def _freed(self, holds: Sequence[Call], granted: Sequence[bool], why: str) -> None:
         held = [hold for hold, covered in zip(holds, granted, strict=True) if covered]
@@ -136,11 +139,22 @@ class Round:
         """Wait for the next call to end, or until then; what ended is written down."""
         if not self.running:
             return
-        timeout = max(until - self.now, 0.0)
-        done, _ = await asyncio.wait(self.running, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
+        if not (ended := self._over()):
+            loop = asyncio.get_running_loop()
+            self._waiter = loop.create_future()
+            timer = loop.call_at(until, _wake, self._waiter)
+            try:
+                await self._waiter
+            finally:
+                timer.cancel()
+                self._waiter = None
+            ended = self._over()
+        for task in ended:
             call = self.running.pop(task)
             self.calls[call.hold.expert] = task.result()
+
+    def _over(self) -> list[Task]:
+        return [task for task in self.running if task.done()]
 
     def leave(self, why: str) -> None:
         """Give up whatever is still under way; it is booked."""
@@ -149,32 +163,30 @@ class Round:
             task.cancel()
             if not call.begun:
                 # Cancelled before its first step a task never runs, and cannot book itself.
-                self.book(self.office.books.free(call.hold.id, why))
+                self.book(partial(self.office.books.free, call.hold.id, why))
             self._bookings.append(self.office.behind.keep(task))
             self.calls[call.hold.expert] = call.told("withdrawn" if self.now < self.until else "late", why)
         self.running.clear()
 
-    def _ended(self, coroutine: Any) -> None:  # noqa: ANN401 - a coroutine
+    def _ended(self, start: Callable[[], Awaitable[Any]]) -> None:
         """Have it written what came of a call. The last one's is written with what follows: one transaction, not two.
 
         What follows comes within the same millisecond: the next hold, or the verdict. Whoever is killed in between
         leaves a hold, which expires at its worst case, as he would have a moment before.
         """
         if self._kept is None or len(self.running) > 1:
-            self.book(coroutine)
+            self.book(start)
         else:
-            self._kept.append(coroutine)
+            self._kept.append(start)
 
     def _book_kept(self, *, last: bool = False) -> None:
         kept, self._kept = self._kept or [], None if last or self._kept is None else []
-        for coroutine in kept:
-            self.book(coroutine)
+        for start in kept:
+            self.book(start)
 
-    def book(self, coroutine: Any) -> object:  # noqa: ANN401 - a coroutine
+    def book(self, start: Callable[[], Awaitable[Any]]) -> None:
         """Have something written, and remember to wait for it."""
-        task = self.office.behind.run(coroutine)
-        self._bookings.append(task)
-        return task
+        self._bookings.append(self.office.behind.run(start))
 
     async def settled(self) -> None:
         """Wait until everything is in the books, but not past the deadline and its grace; raise what went wrong."""
@@ -186,3 +198,8 @@ class Round:
         for task in self._bookings:
             if task.done() and not task.cancelled():
                 task.result()
+
+
+def _wake(waiter: "asyncio.Future[None] | None") -> None:
+    if waiter is not None and not waiter.done():
+        waiter.set_result(None)

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from askwho._money import amount
 from askwho.live._committee import heard, ranked, verdict
+from askwho.live._foreseen import MOMENT, Foreseen
 from askwho.live._round import GRACE, Round
 from askwho.policy import Decision, Decisions, Seen, Target
 
 
-async def at_once(round_: Round, decisions: Decisions, target: Target) -> Decisions:
+async def at_once(round_: Round, decisions: Decisions, target: Target) -> Decision:
     """Ask a committee all at once, substitutes in the place of who fails; return the decision, filled in.
 
     Args:
@@ -30,7 +32,12 @@ async def at_once(round_: Round, decisions: Decisions, target: Target) -> Decisi
     def heard_so_far() -> int:
         return sum(bool(panel.own[j]) or _answered(round_, names[j]) for j in taken)
 
-    hedges = _Hedges(round_)
+    def seats() -> list[int]:
+        # Whoever was given up, or was never reached, is in no committee.
+        absent = {name for name, call in round_.calls.items() if call.came in ("withdrawn", "not asked")}
+        return sorted((j for j in taken if names[j] not in absent), key=line.index)
+
+    hedges, foreseen = _Hedges(round_), Foreseen(policy, decisions)
     while True:
         need = k - heard_so_far() - len(round_.running) + hedges.due()
         asked = _next(round_, queue, need, taken, first=line[:k]) if round_.now < round_.until else []
@@ -49,13 +56,17 @@ async def at_once(round_: Round, decisions: Decisions, target: Target) -> Decisi
         if round_.now >= round_.until + GRACE:
             round_.leave("he did not answer in time")
             break
+        if len(round_.running) == 1 and heard_so_far() == k - 1 and foreseen.wants(members := seats()):
+            await round_.wait(min(hedges.until(), round_.now + MOMENT))
+            for call in round_.running.values():
+                foreseen.work_out(members, round_.calls, call.hold.expert)
+            continue
         await round_.wait(hedges.until())
     # They ended in any order: they are told in that in which they are ranked.
     round_.calls = {names[j]: round_.calls[names[j]] for j in line if names[j] in round_.calls}
-    # Whoever was given up, or was never reached, is in no committee.
-    absent = {name for name, call in round_.calls.items() if call.came in ("withdrawn", "not asked")}
-    committee = sorted((j for j in taken if names[j] not in absent), key=line.index)
-    return verdict(policy, decisions, committee, round_.calls)
+    committee = seats()
+    known = foreseen.decision(committee, round_.calls)
+    return verdict(policy, decisions, committee, round_.calls)[0] if known is None else known
 
 
 def _answered(round_: Round, name: str) -> bool:
@@ -136,9 +147,9 @@ async def in_turn(round_: Round, seen: Seen, target: Target, step: Decisions) ->
     return step, chance
 
 
-def at_once_told(round_: Round, done: Decisions) -> Decision:
+def at_once_told(round_: Round, made: Decision) -> Decision:
     """Return the one decision, with what was really booked and everybody who was asked."""
-    return replace(done[0], ask=_asked(round_), paid=None, ask_next=())
+    return replace(made, ask=_asked(round_), paid=amount(round_.booked), ask_next=())
 
 
 def in_turn_told(round_: Round, last: Decisions, chance: float) -> Decision:
@@ -147,6 +158,7 @@ def in_turn_told(round_: Round, last: Decisions, chance: float) -> Decision:
     asked = _asked(round_)
     fee = float(sum(last.seen.fees[0, panel.index(name)] for name in asked))
     told: dict[str, Any] = {"ask": asked, "fee": fee, "propensity": chance, "ask_next": ()}
+    told["paid"] = amount(round_.booked)
     if not made.heard:
         told |= {"verdict": None, "probability": None}
     return replace(made, **told)

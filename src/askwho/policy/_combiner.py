@@ -72,6 +72,12 @@ class Combiner:
         """What the rule is called."""
         return getattr(self.rule, "__name__", type(self.rule).__name__) if callable(self.rule) else self.rule
 
+    @property
+    def classes(self) -> Shaped[np.ndarray, " c"] | None:
+        """Every class that past answers or truths held, sorted, shape (C,); None where nobody learned them."""
+        known = self.beliefs.classes if isinstance(self.beliefs, Beliefs) else None
+        return None if known is None or not len(known) else known
+
     def committee(self, panel: Panel, order: Order, seen: Seen, answers: Answers) -> Committee:
         """Return the members that an order ranks, with what is known of them."""
         expected = self.shares(seen.expected) if self.task == "classification" else seen.expected

@@ -118,26 +118,28 @@ class Decisions:
     def __getitem__(self, i: int) -> Decision:
         if not -len(self) <= i < len(self):
             raise IndexError(f"`i` must be a query between 0 and {len(self) - 1}, got {i}.")
-        made = Decision(
+        asked = np.arange(self.order.shape[1]) < self.k[i]
+        made = (
             str(self.ids[i]),
             self.ask(i),
-            float(self.fee[i]),
+            # Of this row alone: of all of them, one after another, it would be the square of their number.
+            float(np.where(asked, self.seen.fees[i].take(self.order[i]), 0.0).sum()),
             float(self.expected_error[i]),
             float(self.propensity[i]),
         )
         if self.outcome is None:
-            return made
+            return Decision(*made)
         known = bool(self.outcome.decided[i])
         sure = float(self.outcome.probability[i])
-        return replace(
-            made,
+        return Decision(
+            *made,
             verdict=plain(self.outcome.values[[i]])[0] if known else None,
             probability=sure if known and not np.isnan(sure) else None,
             paid=float(self.outcome.paid[i]),
             # The order of a step holds the next alone: those heard before it follow, in the panel's order.
             heard=tuple(
                 self.panel.names[j]
-                for j in dict.fromkeys([*self.order[i].tolist(), *range(len(self.panel))])
+                for j in dict.fromkeys((*self.order[i].tolist(), *range(len(self.panel))))
                 if self.outcome.heard[i, j]
             ),
             ask_next=self.ask_next(i),

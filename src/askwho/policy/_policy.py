@@ -122,7 +122,8 @@ class Policy:
         """Return queries as the policy sees them before asking: encoded, answered by its base and judged, all once."""
         if isinstance(queries, Seen):
             return queries
-        return self._see(table_of(queries, "queries"))
+        one = self.encoder.of_one(queries) if isinstance(queries, dict) else None
+        return self._see(table_of(queries, "queries")) if one is None else self.see_encoded(one)
 
     def _see(self, table: Table) -> Seen:
         X = self.encoder.transform(table)
@@ -171,7 +172,7 @@ class Policy:
         plain = self._plain and seen.judged.scores is None
         found = self.setting(target) if target.searched else None
         alike = () if found is None else found.fixed
-        if plain and len(seen) == 1 and available is None and target.k is None and not explore and not alike:
+        if plain and len(seen) == 1 and available is None and not explore and not alike:
             return self._decide_one(seen, target, found, ids)
         rates = _rates(seen, target, found)
         judged, width = seen.judged, self.cardinality.width
@@ -523,7 +524,7 @@ class Policy:
         """The same decision about one query, in plain numbers: for so few of them NumPy's calls would take longest."""
         rate = target.fee_weight
         if rate is None:
-            rate = float(_rates(seen, target, found)[0])
+            rate = 0.0 if found is None else float(_rates(seen, target, found)[0])
         expected, price = seen.judged.expected[0].tolist(), seen.fees[0].tolist()
         weights = self.judge.error_weights.tolist()
         costs = [weight * error + rate * fee for weight, error, fee in zip(weights, expected, price, strict=True)]
@@ -535,8 +536,10 @@ class Policy:
             cost = curve[size - 1] + rate * paid
             if cost < best:
                 best, k = cost, size
+        if target.k is not None:
+            k = self._exactly(target.k, self.cardinality.width)
         asked, chance, chances = certain(k, len(order))
-        error = np.array([self.unit.shown(curve[k - 1])])
+        error = np.array([self.unit.shown(curve[min(k, len(curve)) - 1])])
         return Decisions(self.panel, ids, self.unit, seen, np.array([order]), asked, error, chance, chances)
 
     def _around(
