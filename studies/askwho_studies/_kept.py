@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import io
+import os
 import tokenize
 from collections.abc import Callable
 from functools import lru_cache
@@ -25,7 +26,8 @@ def kept(path: Path, mark: str, make: Callable[[], dict[str, np.ndarray]]) -> di
         # Of processes that train together the first keeps it.
         return made
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
+    # A name of its own: another process may be making the same.
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     with part.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, mark=np.array(mark), **made)
     part.replace(path)

@@ -278,6 +278,35 @@ def test_an_arm_alone_still_has_the_policy_it_shares(tmp_path, monkeypatch):
     assert made == [(list(experiment.arms), last)]
 
 
+def test_each_arm_has_the_best_of_its_own_rates_found_once(tmp_path, monkeypatch):
+    experiment, tried = EXPERIMENTS["svhn"], []
+
+    def scores(*how):
+        arm, training, wanted = how[0], how[1], how[5]
+        tried.append((arm.shift, arm.depth, training.rate, training.epochs))
+        # A small rate is best for the deep network, a middle one for the others.
+        held = abs(np.log(training.rate / (3e-4 if arm.depth == 10 else 3e-3)))
+        return {**{name: np.zeros((len(rows), len(how[6]))) for name, rows in wanted.items()}, "held": np.array(held)}
+
+    monkeypatch.setattr(_image_scores, "_scores", scores)
+    monkeypatch.setattr(_image_scores, "said_by", lambda _, images, *__, **___: np.zeros((len(images.rows), 6)))
+    for seed in range(2):
+        for arm in experiment.arms:
+            scored(experiment, arm, blank(600, 50), seed, data=tmp_path, cache=tmp_path, features=None)
+    short = [each for each in tried if each[-1] < experiment.training.epochs]
+    assert len(short) == len(set(short)) == 4 + 4 + 3
+    assert experiment.training.rate in {rate for shift, depth, rate, _ in short if (shift, depth) == ("sum", 4)}
+    taken = [each[:3] for each in tried if each[-1] == experiment.training.epochs]
+    printed = experiment.training.rate
+    assert taken == 2 * [
+        ("max", 4, printed),
+        ("sum", 4, printed),
+        ("max", 4, 3e-3),
+        ("sum", 4, 3e-3),
+        ("max", 10, 3e-4),
+    ]
+
+
 def test_the_best_setting_within_a_budget_is_chosen_on_other_rows():
     fees = np.array([0.0, 0.1, 0.5])
     errors, chosen = np.array([0.2, 0.4, 0.0]), np.array([0.3, 0.1, 0.0])

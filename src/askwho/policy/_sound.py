@@ -25,7 +25,8 @@ def check_sound(policy: "Policy") -> None:
     for name, array in one_each.items():
         check.same_shape(array, name, (size,), "one for each entity")
     check.same_shape(policy.past.features[:1], "past", blank.shape, "one number for each feature")
-    check.same_shape(policy.past.errors[:1], "past", (1, size), "one error for each entity")
+    for table in (policy.past.errors, policy.past.expected):
+        check.same_shape(table[:1], "past", (1, size), "one error for each entity")
     if policy.turns is not None and not np.isin(policy.turns.asking.entities, np.arange(size)).all():
         raise InvalidInputError("`turns` must ask entities of the panel, got others: the artefact is damaged.")
     pool = None if policy.turns is None else policy.turns.asking.pool

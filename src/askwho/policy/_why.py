@@ -1,6 +1,6 @@
 """Why a query goes to these entities: what was expected, what it costs, and how they did on queries like it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
@@ -14,7 +14,7 @@ _MOST_ROWS = 2000
 # Over so many queries a mean error is good to a tenth.
 _NEAREST = 20
 # The arrays of `Past` and their shapes, in the order of its fields.
-_PAST = {"features": "m d", "centre": "d", "scale": "d", "errors": "m a", "rows": "m"}
+_PAST = {"features": "m d", "centre": "d", "scale": "d", "errors": "m a", "expected": "m a", "rows": "m"}
 
 
 @part("past")
@@ -22,11 +22,14 @@ _PAST = {"features": "m d", "centre": "d", "scale": "d", "errors": "m a", "rows"
 class Past:
     """Some past queries, kept so that a decision can be explained by those like it: its nearest neighbours.
 
+    They tell of later rows with holes, too, who errs together with whom.
+
     Args:
         features: shape (m, d), scaled.
         centre: shape (d,).
         scale: shape (d,).
         errors: shape (m, |A|), NaN where not asked.
+        expected: shape (m, |A|), what was expected of each before asking, by those who never saw the query.
         rows: shape (m,), which rows of the log they were.
     """
 
@@ -34,10 +37,18 @@ class Past:
     centre: Float[np.ndarray, " d"]
     scale: Float[np.ndarray, " d"]
     errors: Float[np.ndarray, "m a"]
+    expected: Float[np.ndarray, "m a"]
     rows: Int[np.ndarray, " m"]
 
     @classmethod
-    def of(cls, X: Float[np.ndarray, "n d"], errors: Float[np.ndarray, "n a"], *, random_state: int) -> "Past":
+    def of(
+        cls,
+        X: Float[np.ndarray, "n d"],
+        errors: Float[np.ndarray, "n a"],
+        expected: Float[np.ndarray, "n a"],
+        *,
+        random_state: int,
+    ) -> "Past":
         """Return some of the log's queries, drawn at random where there are many."""
         rows = np.arange(len(X))
         if len(rows) > _MOST_ROWS:
@@ -51,8 +62,19 @@ class Past:
             centre.astype(np.float32),
             scale,
             errors[rows].astype(np.float32),
+            expected[rows].astype(np.float32),
             rows,
         )
+
+    def only(self, kept: Int[np.ndarray, " b"]) -> "Past":
+        """Return the same of some of the panel."""
+        return replace(self, errors=self.errors[:, kept], expected=self.expected[:, kept])
+
+    def joined(self, expected: Float[np.ndarray, " m"]) -> "Past":
+        """Return the same with one more entity, who was asked about none of them, and of whom so much is expected."""
+        told = expected.astype(np.float32)[:, None]
+        unknown = np.full_like(told, np.nan)
+        return replace(self, errors=np.hstack([self.errors, unknown]), expected=np.hstack([self.expected, told]))
 
     @property
     def queries(self) -> Float32[np.ndarray, "m d"]:

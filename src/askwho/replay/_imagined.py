@@ -9,6 +9,7 @@ often says what they say.
 
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -23,6 +24,9 @@ _CLIP = 0.005
 _PRIOR_ROWS = 10.0
 # A correlation over fewer common rows has a standard error above 0.14: the mean of the others stands in.
 _FEWEST_ROWS = 50
+# What two numbers mostly share, where no rows have both: forecasts of one series .57 beyond how hard it is (m3), and it
+# is believed as so many rows are.
+_USUAL = 0.57
 # No query is taken to be easier than this part of an entity's mean.
 _LEAST_PART = 0.05
 # Wrong answers coincide by chance no less often than this: of free ones none ever might.
@@ -37,13 +41,35 @@ _MOST_CLASSES = 64
 _TOGETHER = 4096
 
 
-def imagined(log: Log, expected: Float[np.ndarray, "n a"], rng: np.random.Generator, *, anew: bool = False) -> Log:
+class Before(NamedTuple):
+    """Other rows, which tell who errs together with whom.
+
+    Args:
+        likely: shape (m, |A|), how likely each was to err, of models that did not see the row.
+        wrong: shape (m, |A|), who erred, where somebody was asked.
+        asked: shape (m, |A|), who was.
+    """
+
+    likely: Float[np.ndarray, "m a"]
+    wrong: Bool[np.ndarray, "m a"]
+    asked: Bool[np.ndarray, "m a"]
+
+
+def imagined(
+    log: Log,
+    expected: Float[np.ndarray, "n a"],
+    rng: np.random.Generator,
+    *,
+    before: Before | None = None,
+    anew: bool = False,
+) -> Log:
     """Return the log with an answer of everybody.
 
     Args:
         log: with holes.
         expected: shape (n, |A|), expected errors, of models that did not see the row; of classes, as shares.
         rng: where chance comes from.
+        before: rows before these, beside which errors of classes are seen to go together, or not.
         anew: whether answers that are there are drawn as well, as if nobody had been asked: what the model alone says.
     """
     asked = log.asked
@@ -52,10 +78,10 @@ def imagined(log: Log, expected: Float[np.ndarray, "n a"], rng: np.random.Genera
         return replace(log, errors=np.where(keep, log.errors, expected))
     if log.task == "regression":
         return _numbers(log, expected, keep, rng)
-    return _classes(log, expected, keep, rng)
+    return _classes(log, expected, keep, before, rng)
 
 
-def _classes(log: Log, expected: np.ndarray, keep: np.ndarray, rng: np.random.Generator) -> Log:
+def _classes(log: Log, expected: np.ndarray, keep: np.ndarray, before: Before | None, rng: np.random.Generator) -> Log:
     assert log.answers is not None  # noqa: S101 - there are answers to be drawn
     assert log.truth is not None  # noqa: S101 - likewise
     asked, wrong = log.asked, np.where(log.asked, log.errors, 0.0) > 0
@@ -68,7 +94,11 @@ def _classes(log: Log, expected: np.ndarray, keep: np.ndarray, rng: np.random.Ge
     named = len(kinds) <= _MOST_CLASSES
     classes = truth if named else truth * 0
     likely = _by_class(np.clip(expected, _CLIP, 1 - _CLIP), wrong, asked, classes)
-    erred = erring(likely, correlations(likely, wrong, asked), wrong, keep, rng)
+    seen = Before(likely, wrong, asked)
+    if before is not None:
+        before = before._replace(likely=np.clip(before.likely, _CLIP, 1 - _CLIP))
+        seen = Before(*(np.concatenate(pair) for pair in zip(before, seen, strict=True)))
+    erred = erring(likely, correlations(*seen), wrong, keep, rng)
     donor = _donors(erred, wrong, asked, classes, keep, rng)
     values, states, info = log.answers.values.copy(), log.answers.states.copy(), log.info.copy()
     # What misleads is nobody's own wrong answer: it is borrowed once more.
@@ -244,7 +274,7 @@ def _moments(beyond: np.ndarray, spoke: Bool[np.ndarray, "n a"]) -> np.ndarray:
     # How far one is off from what was expected of him is his luck on the rows that he was asked about: what all are off
     # together is not; nor is how far two of them are off together, where few rows have both.
     usual = float(np.trace(total)) / max(1.0, float(np.trace(both))) or 1.0
-    together = float(total[apart].sum()) / max(1.0, float(both[apart].sum())) / usual
+    together = (float(total[apart].sum()) / usual + _FEWEST_ROWS * _USUAL) / (float(both[apart].sum()) + _FEWEST_ROWS)
     size = np.sqrt(np.divide(np.diag(total), np.diag(both), out=np.full(len(both), usual), where=np.diag(both) > 0))
     size = np.where(size > 0, size, 1.0)
     found = np.divide(total, both, out=np.zeros(both.shape), where=both > 0) / np.outer(size, size)

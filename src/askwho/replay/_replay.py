@@ -29,6 +29,7 @@ from askwho.policy import (
     NumberCase,
     Numbers,
     Outcomes,
+    Past,
     Policy,
     Seen,
     effective,
@@ -38,7 +39,7 @@ from askwho.policy import (
     named_answers,
 )
 from askwho.replay._chances import chances_of, looked_up
-from askwho.replay._imagined import imagined
+from askwho.replay._imagined import Before, imagined
 from askwho.replay._others import Others
 from askwho.replay._robust import corrected, like_at_once
 
@@ -94,6 +95,7 @@ class Replay:
         combiner: how answers are combined.
         case: what was answered, as beliefs take it; None where there are none.
         chances: with what probability those were asked who were; None where everybody was, about every query.
+        past: rows that a policy was learned from, which tell who errs together with whom; None while it is learned.
     """
 
     log: Log
@@ -101,6 +103,7 @@ class Replay:
     combiner: Combiner
     case: Case | NumberCase | None = None
     chances: Chances | None = None
+    past: Past | None = None
 
     @classmethod
     def of(cls, policy: Policy, log: Log, *, scores: ArrayLike | None = None) -> "Replay":
@@ -137,13 +140,14 @@ class Replay:
             )
         if case is not None:
             case = policy.combiner.laid_out(replace(case, there=seen.judged.covered))
-        return cls(whole, seen, policy.combiner, case, chances_of(whole, seen.X, looked_up(whole, seen.X)))
+        chances = chances_of(whole, seen.X, looked_up(whole, seen.X))
+        return cls(whole, seen, policy.combiner, case, chances, policy.past)
 
     def rows(self, chosen: Int[np.ndarray, " m"]) -> "Replay":
         """Return some of the rows."""
         case = None if self.case is None else self.case.rows(chosen)
         chances = None if self.chances is None else self.chances.rows(chosen)
-        return Replay(self.log.rows(chosen), self.seen.rows(chosen), self.combiner, case, chances)
+        return Replay(self.log.rows(chosen), self.seen.rows(chosen), self.combiner, case, chances, self.past)
 
     def anew(self, random_state: int) -> "list[Replay]":
         """Return the rows with answers imagined anew, a few times over.
@@ -161,8 +165,7 @@ class Replay:
             rng: where chance comes from.
             anew: whether answers that are there are drawn as well.
         """
-        expected = self.seen.expected if self.combiner.mistake is None else self.combiner.shares(self.seen.expected)
-        log = imagined(self.log, expected, rng, anew=anew)
+        log = imagined(self.log, self._likely(self.seen.expected), rng, before=self._before(), anew=anew)
         case = None
         if self.case is not None and log.answers is not None:
             made = self.combiner.case(log.answers, self.seen, log.info)
@@ -175,6 +178,18 @@ class Replay:
                 heard = self.asked[:, :, None]
                 case = replace(made, there=self.case.there, evidence=np.where(heard, self.case.evidence, made.evidence))
         return Replay(log, self.seen, self.combiner, case)
+
+    def _likely(self, expected: FloatTable) -> FloatTable:
+        """Expected errors as shares, where they are of classes, and may cost more or less."""
+        return expected if self.combiner.mistake is None else self.combiner.shares(expected)
+
+    def _before(self) -> Before | None:
+        """What rows before these tell of errors that go together."""
+        if self.past is None:
+            return None
+        errors = self.past.errors
+        asked = ~np.isnan(errors)
+        return Before(self._likely(self.past.expected.astype(np.float64)), asked & (errors > 0), asked)
 
     @property
     def asked(self) -> Bool[np.ndarray, "n a"]:

@@ -2,6 +2,7 @@
 
 from askwho_studies.logs._committees import SkippedError
 from askwho_studies.logs._compare import Bootstrap, Priced, Tally, at_budgets, at_budgets_blind, compare
+from askwho_studies.logs._embeddings import embed
 from askwho_studies.logs._rivals import METHODS, NEEDS_TRUTH, Method
 from askwho_studies.logs._split import Split, load_log, log_names
 from askwho_studies.logs._study import run_logs
@@ -20,6 +21,7 @@ __all__ = [
     "at_budgets",
     "at_budgets_blind",
     "compare",
+    "embed",
     "load_log",
     "log_names",
     "pooled",

@@ -52,16 +52,22 @@ def sides(split: Split) -> tuple[Split, Everything, Everything]:
     """Return the split with the base among its entities, and what a rival sees of its training and of its test rows."""
     if split.train.answers is None or split.train.truth is None:
         raise SkippedError("grades do not say what the right answer is")
-    split, shares = with_base(split)
-    scaler = StandardScaler().fit(split.X_train)
-    known = [np.asarray(scaler.transform(X)) for X in (split.X_train, split.X_test)]
-    if shares is not None:
-        known = [np.hstack([each, _log_odds(share)]) for each, share in zip(known, shares, strict=True)]
+    split, *known = known_before(split)
     centre, scale = _spread(split.train)
     logs = (split.train, split.test)
     info = [np.nan_to_num((log.info - centre) / scale) for log in logs]
     train, test = (Everything(known[i], split.votes(logs[i]), info[i]) for i in (0, 1))
     return split, train, test
+
+
+def known_before(split: Split) -> tuple[Split, Float[np.ndarray, "n d"], Float[np.ndarray, "m d"]]:
+    """Return the split with the base among its entities, and what is known of its rows before anybody is asked."""
+    split, shares = with_base(split)
+    scaler = StandardScaler().fit(split.X_train)
+    known = [np.asarray(scaler.transform(X)) for X in (split.X_train, split.X_test)]
+    if shares is not None:
+        known = [np.hstack([each, _log_odds(share)]) for each, share in zip(known, shares, strict=True)]
+    return split, known[0], known[1]
 
 
 def logistic(inputs: np.ndarray, truths: np.ndarray, strength: float) -> Any:  # noqa: ANN401 - a fitted model

@@ -1,5 +1,6 @@
 """The benchmark on real logs: every method on every log, at the same money, with intervals."""
 
+import json
 import multiprocessing
 import os
 import re
@@ -34,11 +35,12 @@ OURS = ("askwho", "askwho (no base)")
 
 @dataclass
 class Measured:
-    """One method on one log, over the seeds: its settings, or why there are none."""
+    """One method on one log, over the seeds: its settings, or why there are none, and on which machines."""
 
     points: list[list[Point]] = field(default_factory=list[list[Point]])
     seconds: float = 0.0
     skipped: str | None = None
+    where: set[str] = field(default_factory=set[str])
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ def run_logs(
         rows: so many rows of each log, drawn at random, for a quick run.
         methods: by name; all of `METHODS`, unless said.
         workers: how many splits are studied at a time, each in a process of its own; the largest begin.
-        keep: a folder for what each method got, split by split: a run of the same commit goes on from there.
+        keep: a folder for what each method got, split by split: a run of the same commit goes on from there, on
+            another machine too; the result then says on which.
         progress: called with a line of text as the study goes on.
     """
     say = progress or _unheard
@@ -105,6 +108,8 @@ def run_logs(
         for name in chosen:
             mine = [each for each in pieces if each.name == name]
             study["logs"][name] = log = study_log(mine, say if workers == 1 else _unheard)
+            machines = study["provenance"].setdefault("measured_on", [])
+            machines.extend(each for each in log.pop("measured_on") if each not in machines)
             say(f"{name}: {log['seconds']} s in all")
             if out is not None:
                 write(study, out)
@@ -119,7 +124,7 @@ def _mark(study: Mapping[str, Any]) -> str:
     """What was made under the same mark need not be made again; of a changed tree everything is."""
     source = study["provenance"]
     fresh = os.urandom(8).hex() if source["commit"] is None or "+" in source["commit"] else ""
-    return f"{source['commit']}{fresh}, {source['versions']}, rows {study['rows']}"
+    return f"{source['commit']}{fresh}, rows {study['rows']}"
 
 
 def _side_by_side(pieces: Sequence[_Piece], workers: int, say: Progress) -> None:
@@ -168,7 +173,10 @@ def _tried(method: Method, split: Split) -> dict[str, np.ndarray]:
     except SkippedError as reason:
         skipped = f"skipped: {reason}"
     seconds = np.array(time.perf_counter() - start)
-    return {"errors": tables[0], "fees": tables[1], "seconds": seconds, "skipped": np.array(skipped)}
+    source = provenance()
+    where = json.dumps({"versions": source["versions"], "hardware": source["hardware"]})
+    found = {"errors": tables[0], "fees": tables[1], "seconds": seconds}
+    return found | {"skipped": np.array(skipped), "where": np.array(where)}
 
 
 def study_log(pieces: Sequence[_Piece], say: Progress) -> dict[str, Any]:
@@ -182,6 +190,7 @@ def study_log(pieces: Sequence[_Piece], say: Progress) -> dict[str, Any]:
             mine.points.append([Point(errors, fees) for errors, fees in settings])
             mine.seconds += float(one["seconds"])
             mine.skipped = mine.skipped or str(one["skipped"]) or None
+            mine.where.add(str(one["where"]))
     known = {name: each for name, each in measured.items() if each.skipped is None}
     fees = [_fee(split) for split in splits]
     budgets = [stated_budgets(split.price, float(split.price[split.best])) for split in splits]
@@ -219,6 +228,7 @@ def study_log(pieces: Sequence[_Piece], say: Progress) -> dict[str, Any]:
         },
         "skipped": {name: each.skipped for name, each in measured.items() if each.skipped is not None},
         "seconds": round(sum(each.seconds for each in measured.values()), 1),
+        "measured_on": [json.loads(each) for each in sorted(set().union(*(one.where for one in measured.values())))],
         "against": {
             ours: {
                 rival: _plain(compare(seen[ours], seen[rival], bootstrap))

@@ -16,9 +16,9 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "votes": ("vote", "weighted vote", "median"),
     "features alone": ("features (linear)", "features (forest)", "features (words)"),
     "stacking": ("stacking (linear)", "stacking (boosted)", "stacking+ (linear)", "stacking+ (LightGBM)"),
-    "routers": ("neighbour router", "forest router", "threshold (linear)", "threshold (forest)"),
-    "cascades": ("agreement cascade", "confidence cascade", "cascade routing"),
-    "dynamic selection": ("KNORA-U", "KNORA-E", "META-DES"),
+    "routers": ("neighbour router", "forest router", "threshold (linear)", "threshold (forest)", "embedding router"),
+    "cascades": ("agreement cascade", "confidence cascade", "cascade routing", "FrugalML"),
+    "dynamic selection": ("KNORA-U", "KNORA-E", "META-DES", "conformal sets"),
     "the paper": ("the paper's top-k",),
 }
 """Which rivals are of a kind."""

@@ -152,11 +152,11 @@ def scored(
     training = _training(experiment, settings)
     policy = replace(settings, rates=(), folds=0, encoded=False)
     if settings.rates:
-        training = replace(training, rate=_best_rate(experiment, settings, images, rows, panel, errors, cache, device))
+        training = replace(training, rate=_best_rate(experiment, arm, images, rows, panel, errors, cache, device))
     if training.rate == experiment.training.rate:
         # The printed rate is the best, or k(x) alone differs: the policy is another arm's.
         arm = next((n for n, a in experiment.arms.items() if a == policy), arm)
-    file, mark = f"{arm.replace(' ', '-').replace(',', '')}-{seed}", f"{asked}; {policy}; {training}"
+    file, mark = f"{_file(arm)}-{seed}", f"{asked}; {policy}; {training}"
 
     def score(name: str, taught: np.ndarray, wanted: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         how = policy, training, images, taught, rows.learn, wanted, panel, errors, seed, device, progress
@@ -202,13 +202,18 @@ def trained_on(cache: Path) -> list[str]:
     return sorted(found)
 
 
+def _file(arm: str) -> str:
+    """What an arm is called in the names of files."""
+    return arm.replace(" ", "-").replace(",", "")
+
+
 def _training(experiment: Experiment, arm: Arm) -> Training:
     return experiment.training if arm.epochs is None else replace(experiment.training, epochs=arm.epochs)
 
 
 def _best_rate(
     experiment: Experiment,
-    arm: Arm,
+    name: str,
     images: Images,
     rows: Split,
     panel: Panel,
@@ -217,6 +222,7 @@ def _best_rate(
     device: str | None,
 ) -> float:
     """The rate with the least held-out loss, tried for a third of the epochs with the first seed met."""
+    arm = experiment.arms[name]
     training = _training(experiment, arm)
 
     def tried() -> dict[str, np.ndarray]:
@@ -230,7 +236,7 @@ def _best_rate(
         return {"rates": np.array(arm.rates), "held": np.array(held)}
 
     mark = f"{_asked(experiment, images, quick=False)}; {arm}; {training}"
-    found = kept(cache / f"rates-{arm.shift}.npz", mark, tried)
+    found = kept(cache / f"rates-{_file(name)}.npz", mark, tried)
     return float(found["rates"][found["held"].argmin()])
 
 
