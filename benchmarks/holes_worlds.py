@@ -6,10 +6,13 @@ policy that explores and writes down with what probability. For a few settings o
 for each entity: how often the interval of a draw holds the population's error, with the exact binomial test of 95% (one
 side: held less often; Holm over all cells), and how far `evaluate` and `calibrate` are off in the mean.
 
-    python benchmarks/holes_worlds.py [--draws 200] [--rows 1000] [--workers 2] [--out FILE]
+Each figure has its commit: where some ways alone are drawn, the others stay in the file as they were.
+
+    python benchmarks/holes_worlds.py [--draws 200] [--rows 1000] [--ways NAMES] [--workers 2] [--out FILE]
 """
 
 import argparse
+import json
 import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -49,10 +52,13 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    true = truths()
+    ways = given.ways.split(",") if given.ways else WAYS
+    before = [] if given.out is None or not given.out.exists() else _before(given.out)
+    commit = provenance(seed=0)["commit"]
     cells: list[dict[str, Any]] = []
     with ProcessPoolExecutor(given.workers) as pool:
-        for way in given.ways.split(",") if given.ways else WAYS:
+        true = truths(pool)
+        for way in ways:
             drawn = list(pool.map(one, [(way, given.rows, seed) for seed in range(given.draws)], chunksize=5))
             for name, (error, _) in true.items():
                 known = [each[name] for each in drawn if each.get(name, (None,))[0] is not None]
@@ -78,6 +84,8 @@ def main() -> None:
                 print(cells[-1], flush=True)
             cells.append({"way": way, "of": "calibrate", **calibrated(drawn, true)})
             print(cells[-1], flush=True)
+    cells = [cell | {"commit": commit} for cell in cells] + [cell for cell in before if cell["way"] not in ways]
+    cells.sort(key=lambda cell: WAYS.index(cell["way"]))
     tested = sorted((cell for cell in cells if "p" in cell), key=lambda cell: cell["p"])
     least = min((cell["p"] * (len(tested) - i) for i, cell in enumerate(tested)), default=1.0)
     shares = [cell["held"] / cell["told"] for cell in tested]
@@ -92,10 +100,20 @@ def main() -> None:
     write_down({"summary": summary, "cells": cells, "provenance": provenance(seed=0)}, given.out)
 
 
-def truths() -> dict[str, tuple[float | None, list[float]]]:
+def _before(file: Path) -> list[dict[str, Any]]:
+    """The cells of a file, each with its commit."""
+    found = json.loads(file.read_text())
+    return [{"commit": found["provenance"]["commit"]} | cell for cell in found["cells"]]
+
+
+def truths(pool: ProcessPoolExecutor) -> dict[str, tuple[float | None, list[float]]]:
     """Return the population's errors."""
-    parts = [told(evaluate(policy_of(), whole(POPULATION, 99 + i), draws=2)) for i in range(TIMES)]
+    parts = list(pool.map(_population, range(TIMES)))
     return {name: (float(np.mean([part[name][0] or 0.0 for part in parts])), []) for name in parts[0]}
+
+
+def _population(time: int) -> dict[str, tuple[float | None, list[float]]]:
+    return told(evaluate(policy_of(), whole(POPULATION, 99 + time), draws=2))
 
 
 def one(given: tuple[str, int, int]) -> dict[str, Any]:

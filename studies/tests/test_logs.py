@@ -23,6 +23,7 @@ from askwho_studies.logs import (
     Priced,
     Split,
     _embeddings,
+    _study,
     at_budgets,
     at_budgets_blind,
     compare,
@@ -589,6 +590,11 @@ def test_logs_side_by_side_are_as_one_by_one(data):
     assert len(lines) == 2 * (len(methods) + 1)
 
 
+def test_no_two_methods_are_kept_in_one_file(tmp_path):
+    piece = _study._Piece(tmp_path, "classes", 0, None, METHODS, tmp_path, "mark")
+    assert len({piece.file(name) for name in METHODS}) == len(METHODS)
+
+
 def test_a_run_that_was_cut_short_goes_on_where_it_stopped(data, tmp_path, monkeypatch):
     tried: list[str] = []
 
@@ -618,8 +624,9 @@ def test_a_run_that_was_cut_short_goes_on_where_it_stopped(data, tmp_path, monke
             del method["seconds"]
     assert found["logs"] == whole["logs"]
     (machine,) = found["provenance"]["measured_on"]
-    assert machine == {name: found["provenance"][name] for name in ("versions", "hardware")}
+    assert machine == {name: found["provenance"][name] for name in ("commit", "versions", "hardware")}
     assert "median" in found["logs"]["classes"]["skipped"]
+    monkeypatch.setattr(_study, "fingerprint", lambda *_: "of other code")
     for commit in ("def", "abc+changes", "abc+changes"):
         monkeypatch.setenv("ASKWHO_COMMIT", commit)
         tried.clear()

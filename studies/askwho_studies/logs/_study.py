@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from askwho.core import folds
 from askwho.evaluation import Point, table_of
 from askwho.metrics import area, stated_budgets
-from askwho_studies._kept import kept
+from askwho_studies._kept import fingerprint, kept
 from askwho_studies._provenance import provenance
 from askwho_studies.logs._committees import SkippedError, best_single
 from askwho_studies.logs._compare import Apart, Bootstrap, Priced, Tally, apart, at_budgets, at_budgets_blind, compare
@@ -29,6 +29,8 @@ from askwho_studies.logs._rivals import METHODS, NEEDS_TRUTH, Method
 from askwho_studies.logs._split import Split, load_log, log_names
 
 Progress = Callable[[str], None]
+# What measures nothing: it compares, and writes down.
+_WRITERS = ("__init__", "_compare", "_figure", "_report", "_study", "_verdicts")
 # What every other method is compared with: as it comes, and with nobody to ask but those in the log.
 OURS = ("askwho", "askwho (no base)")
 
@@ -66,7 +68,9 @@ class _Piece:
     mark: str
 
     def file(self, method: str) -> Path:
-        return self.kept / self.name / str(self.seed) / f"{re.sub('[^a-z0-9]+', '-', method.lower())}.npz"
+        # No two methods may share a file: they differ by more than signs.
+        named = re.sub("[^a-z0-9]+", "-", method.lower().replace("+", " plus"))
+        return self.kept / self.name / str(self.seed) / f"{named}.npz"
 
 
 def run_logs(
@@ -91,8 +95,8 @@ def run_logs(
         rows: so many rows of each log, drawn at random, for a quick run.
         methods: by name; all of `METHODS`, unless said.
         workers: how many splits are studied at a time, each in a process of its own; the largest begin.
-        keep: a folder for what each method got, split by split: a run of the same commit goes on from there, on
-            another machine too; the result then says on which.
+        keep: a folder for what each method got, split by split: a run of the same code goes on from there, on another
+            machine too; the result says which commits and machines it is of.
         progress: called with a line of text as the study goes on.
     """
     say = progress or _unheard
@@ -121,10 +125,15 @@ def _unheard(_: str) -> None:
 
 
 def _mark(study: Mapping[str, Any]) -> str:
-    """What was made under the same mark need not be made again; of a changed tree everything is."""
+    """What was made under the same mark need not be made again; of a changed tree everything is.
+
+    It holds what tells the code apart that measures: how results are written down may change meanwhile.
+    """
     source = study["provenance"]
     fresh = os.urandom(8).hex() if source["commit"] is None or "+" in source["commit"] else ""
-    return f"{source['commit']}{fresh}, rows {study['rows']}"
+    package = Path(__file__).parent
+    methods = [f"{__package__}.{path.stem}" for path in sorted(package.glob("_*.py")) if path.stem not in _WRITERS]
+    return f"{fingerprint('askwho', *methods)}{fresh}, rows {study['rows']}"
 
 
 def _side_by_side(pieces: Sequence[_Piece], workers: int, say: Progress) -> None:
@@ -174,7 +183,7 @@ def _tried(method: Method, split: Split) -> dict[str, np.ndarray]:
         skipped = f"skipped: {reason}"
     seconds = np.array(time.perf_counter() - start)
     source = provenance()
-    where = json.dumps({"versions": source["versions"], "hardware": source["hardware"]})
+    where = json.dumps({name: source[name] for name in ("commit", "versions", "hardware")})
     found = {"errors": tables[0], "fees": tables[1], "seconds": seconds}
     return found | {"skipped": np.array(skipped), "where": np.array(where)}
 
