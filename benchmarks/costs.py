@@ -11,7 +11,7 @@ what came back with them.
 Asking in turn, whatever it costs, the policy is below boosted stacking on all three, below logistic stacking on the
 triage, and nearly so on the other two, for two thirds to nine tenths of what everybody charges. At a price of 1 it
 spends a tenth, and its mistakes cost more than stacking's by less than what is saved. Asked for a committee at once, it
-is level with stacking on the made logs, and costs more than logistic stacking on the faces.
+is below both kinds of stacking on the made logs, and level with them on the faces.
 
 Both generators were changed after results had been seen: the specialists were sharpened, and the rate of fraud was
 raised. So the made logs show that the gain can be had where entities are specialists, and not how often it is there.

@@ -298,3 +298,16 @@ def test_grades_alone_ask_one():
     decisions = fitted.decide(new, Target(fee_weight=0.2))
     assert (decisions.k == 1).all()
     assert (decisions.order[:, 0] == np.where(new["x_0"] < 0, 0, 1)).mean() > 0.8
+
+
+def test_what_mistakes_cost_is_learned_from_as_many_queries_as_shares_are():
+    rng = np.random.default_rng(0)
+    X, expected = rng.normal(size=(1000, 3)), rng.random((1000, 3))
+    order = np.tile(np.arange(3), (1000, 1))
+    costs = np.where(rng.random((1000, 3)) < 0.05, 20.0, 0.0)
+    spread = [
+        Curve.fit(X, expected, [order], [costs], weighed=weighed).predict(X, expected, order).std()
+        for weighed in (True, False)
+    ]
+    # Nothing is to be learned: whatever differs is chance.
+    assert spread[0] < 0.6 * spread[1]

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from askwho import Target, load, save
-from askwho.core import Answers
-from askwho.data import read_log
+from askwho.beliefs import Sets
+from askwho.core import Answers, elementwise_error
+from askwho.data import Columns, read_log
 from askwho.evaluation import evaluate
 from askwho.fitting import fit
 from askwho.fitting._small_panels import clearly_better
 from askwho.policy import Outcomes
+from askwho.replay import Replay
 from tests import policies, synthetic
 from tests.policies import said, taking_turns
 
@@ -136,3 +138,90 @@ def test_what_the_rule_cannot_do_is_left_to_the_plainer_one(kind):
     else:
         asking = policies.fitted(kind).turns.asking
     assert not asking.by_sets
+
+
+# At once.
+
+
+TRIAGE = {"urgent": {"soon": 5.0, "home": 20.0}, "soon": {"home": 6.0}}
+NURSES = Columns(
+    truth="truth", answers="answer_*", features="x_*", fees={"form": 0.0, "nurse": 0.1, "doctor": 0.3}, error=TRIAGE
+)
+
+
+def triage(n, seed=0):
+    """Columns of a log of who needs what, seen by three through one haze: what they share is no news."""
+    rng = np.random.default_rng(seed)
+    x, haze = rng.normal(size=(n, 2)), rng.normal(size=n)
+    need = x[:, 0] + rng.normal(size=n)
+    names = np.array(["home", "soon", "urgent"])
+    table = {"x_0": x[:, 0], "x_1": x[:, 1], "truth": names[np.digitize(need, (1.0, 2.3))]}
+    for name, own in (("form", 1.0), ("nurse", 0.6), ("doctor", 0.4)):
+        table[f"answer_{name}"] = names[np.digitize(need + 0.8 * haze + own * rng.normal(size=n), (1.0, 2.3))]
+    return table
+
+
+@pytest.fixture(scope="module")
+def nurses():
+    """A policy that knows that whoever is sent home wrongly costs most, and new rows."""
+    policy = fit(read_log(triage(900), NURSES), learner="linear", base="none", cv=3)
+    assert policy.combiner.beliefs.sets is not None
+    return policy, triage(2500, seed=1)
+
+
+def costs(policy, table, target):
+    decisions = policy.decide(table, target)
+    said = policy.combine(decisions, {**table, "id": decisions.ids}).outcome.values
+    return elementwise_error(said, table["truth"], read_log(table, NURSES).scored_by)
+
+
+def test_at_once_models_of_sets_cost_no_more_than_the_pool(nurses):
+    policy, table = nurses
+    combiner = policy.combiner
+    pooled = replace(policy, combiner=replace(combiner, beliefs=replace(combiner.beliefs, sets=None)))
+    ours, theirs = (costs(each, table, Target(k=3)) for each in (policy, pooled))
+    assert (ours != theirs).any()
+    assert ours.mean() < theirs.mean()
+
+
+def test_where_mistakes_are_alike_the_pool_decides_at_once():
+    policy = fit(read_log(triage(400), replace(NURSES, error="auto")), learner="linear", base="none", cv=3)
+    assert policy.combiner.beliefs.sets is None
+
+
+def test_what_is_replayed_at_once_is_what_is_combined(nurses):
+    policy, table = nurses
+    held = Replay.of(policy, read_log(table, NURSES))
+    for k in (1, 2, 3):
+        decisions = policy.decide(held.seen, Target(k=k))
+        np.testing.assert_array_equal(held.errors(decisions.order)[:, k - 1], costs(policy, table, Target(k=k)))
+
+
+def test_decisions_that_were_read_back_are_combined_the_same(nurses):
+    policy, table = nurses
+    decisions = policy.decide(table, Target(fee_weight=0.05))
+    again = policy.read(decisions.to_columns())
+    answers = {**table, "id": decisions.ids}
+    mine, other = (policy.combine(each, answers).outcome for each in (decisions, again))
+    np.testing.assert_array_equal(mine.values, other.values)
+    np.testing.assert_allclose(mine.probability, other.probability, atol=1e-6)
+
+
+def test_a_loaded_policy_decides_the_same_at_once(nurses, tmp_path):
+    policy, table = nurses
+    save(policy, tmp_path / "policy")
+    again = load(tmp_path / "policy")
+    np.testing.assert_array_equal(*(costs(each, table, Target(fee_weight=0.1)) for each in (policy, again)))
+
+
+def test_the_pool_stays_where_models_of_sets_are_clearly_worse(monkeypatch):
+    honest = Sets.fit
+
+    def misled(*given, **more):
+        sets, case = honest(*given, **more)
+        return sets, replace(case, believed=np.roll(case.believed, 1, axis=2))
+
+    monkeypatch.setattr(Sets, "fit", misled)
+    policy = fit(read_log(triage(400), NURSES), learner="linear", base="none", cv=3)
+    assert policy.combiner.rule == "posterior"
+    assert policy.combiner.beliefs.sets is None

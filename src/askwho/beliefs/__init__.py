@@ -12,6 +12,7 @@ from askwho.beliefs._number_pool import NumberCase, NumberPool, NumberState
 from askwho.beliefs._numbers import Numbers
 from askwho.beliefs._pool import Case, Pool, State, random_masks
 from askwho.beliefs._pooled import Pooled, World
+from askwho.beliefs._sets import Sets
 from askwho.beliefs._stacked import MOST_MEMBERS, Stacked
 from askwho.beliefs._telling import Telling
 from askwho.beliefs._turns import Turns, in_turn
@@ -35,6 +36,7 @@ __all__ = [
     "Numbers",
     "Pool",
     "Pooled",
+    "Sets",
     "Stacked",
     "State",
     "Telling",

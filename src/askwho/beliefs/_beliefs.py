@@ -10,6 +10,7 @@ from askwho._parts import State, array_of_classes, part, plain_classes
 from askwho.aggregation import Committee, Verdicts
 from askwho.beliefs._evidence import Evidence, Heard
 from askwho.beliefs._pool import Case, Pool, expected_costs, random_masks
+from askwho.beliefs._sets import Sets
 from askwho.core import Answers, Cell, ErrorFunction, cost_table, each_fold
 from askwho.exceptions import InvalidInputError
 
@@ -39,6 +40,7 @@ class Beliefs:
         pool: what several say together.
         costs: shape (C, C), what it costs to say [said] where [truth] is true; None where all mistakes are alike, or
             there are too many classes to know.
+        sets: what several say together who are asked at once, where mistakes differ and the pool is no better.
     """
 
     classes: Shaped[np.ndarray, " c"]
@@ -47,6 +49,7 @@ class Beliefs:
     evidence: Evidence
     pool: Pool
     costs: Float32[np.ndarray, "c c"] | None = None
+    sets: Sets | None = None
 
     @classmethod
     def fit(
@@ -188,14 +191,32 @@ class Beliefs:
 
     def verdicts(self, committee: Committee, case: Case) -> tuple[Verdicts, Float[np.ndarray, "n K"]]:
         """Return what the committees of every size decide, and how sure each is, shape (n, K)."""
-        state = self.pool.nothing(case, np.arange(len(case)))
+        rows = np.arange(len(case))
+        state, asked = self.pool.nothing(case, rows), np.zeros(case.codes.shape, dtype=bool)
         columns: list[np.ndarray] = []
         sure = np.empty(committee.order.shape)
         for r in range(committee.order.shape[1]):
-            state = self.pool.hear(case, state, committee.order[:, r])
-            said, sure[:, r] = self.decide(case, self.pool.probabilities(case, state), committee.said, state.asked)
+            asked[rows, committee.order[:, r]] = True
+            if self.sets is None:
+                state = self.pool.hear(case, state, committee.order[:, r])
+            believed = self.after(case, asked) if self.sets is not None else self.pool.probabilities(case, state)
+            said, sure[:, r] = self.decide(case, believed, committee.said, asked)
             columns.append(said)
         return Verdicts(values=np.column_stack(columns), decided=committee.decided), sure
+
+    def after(self, case: Case, asked: Bool[np.ndarray, "n a"]) -> Float32[np.ndarray, "n c"]:
+        """Return what is believed after those were asked at once, shape (n, C): by the pool, or the models of sets.
+
+        The pool is right for any of them that answered, and whatever they say: where no model knows it, it decides.
+        """
+        if self.sets is None:
+            return self.pool.probabilities(case, self.pool.hear_all(case, asked))
+        found = self.sets.believed(case, asked)
+        rows = np.flatnonzero(~self.sets.knows(case, asked))
+        if rows.size:
+            some = case.rows(rows)
+            found[rows] = self.pool.probabilities(some, self.pool.hear_all(some, asked[rows]))
+        return found
 
     def decide(
         self,
@@ -244,7 +265,7 @@ class Beliefs:
         """Return the beliefs as classes, arrays and parts."""
         plain = {"classes": plain_classes(self.classes), "truths": plain_classes(self.truths)}
         arrays = {"share": self.share} if self.costs is None else {"share": self.share, "costs": self.costs}
-        return State(plain=plain, arrays=arrays).hold(evidence=self.evidence, pool=self.pool)
+        return State(plain=plain, arrays=arrays).hold(evidence=self.evidence, pool=self.pool, sets=self.sets)
 
     @classmethod
     def from_state(cls, state: State) -> "Beliefs":
@@ -257,7 +278,12 @@ class Beliefs:
         habits = evidence.by_class.shape[1]
         if len(classes) and (habits != len(classes) or not np.isin(truths, classes).all()):
             raise InvalidInputError(f"`classes` must hold the truths, with habits of each, got {len(classes)} of them.")
-        return cls(classes, truths, share, evidence, pool, costs[0] if costs else None)
+        sets = state.read("sets")
+        if sets is not None and ((sets.entities >= pool.size).any() or sets.models.weights.shape[2] != len(classes)):
+            raise InvalidInputError(
+                "`sets` must be of this panel and its classes, got others: the artefact is damaged."
+            )
+        return cls(classes, truths, share, evidence, pool, costs[0] if costs else None, sets)
 
 
 def _codes(answers: Answers, spoke: Bool[np.ndarray, "n a"], classes: np.ndarray) -> Int[np.ndarray, "n a"]:

@@ -7,7 +7,7 @@ from jaxtyping import Float, Float32, Int
 
 from askwho.beliefs._asking import Asking, Basis
 from askwho.beliefs._pool import Case, Pool, expected_costs
-from askwho.beliefs._stacked import Stacked, Told, number_of, sets_of, summary_of
+from askwho.beliefs._stacked import Stacked, of_every_set, summary_of
 from askwho.core import each_fold
 
 # Ridge a row, by hand, as in `Asking`.
@@ -103,13 +103,9 @@ class BySets:
 
 def _out_of_fold(pools: list[Stacked], case: Case, held: list[Int[np.ndarray, " _"]]) -> Float32[np.ndarray, "s n c"]:
     """What is believed after each set, shape (2^e, n, C), by the models of other folds."""
-    size = case.codes.shape[1]
-    believed = np.empty((2**size, len(case), len(case.labels)), dtype=np.float32)
+    believed = np.empty((2 ** case.codes.shape[1], len(case), len(case.labels)), dtype=np.float32)
     for pool, rows in zip(pools, held, strict=True):
-        some = case.rows(rows)
-        for members in sets_of(size):
-            state = Told.of(members, np.arange(len(rows)), size)
-            believed[number_of(members), rows] = pool.probabilities(some, state)
+        believed[:, rows] = of_every_set(pool, case.rows(rows))
     return believed
 
 

@@ -36,7 +36,8 @@ def without_member(beliefs: Beliefs | Numbers | Grades, j: int) -> Beliefs | Num
     if not len(beliefs.classes):
         # Candidates are places in a row, one for each member and one for none of them: there is one place fewer.
         evidence = replace(evidence, by_class=evidence.by_class[:, :-1], confusion=evidence.confusion[:, :-1, :-1])
-    return replace(beliefs, evidence=evidence, pool=beliefs.pool.only(kept))
+    sets = None if beliefs.sets is None else beliefs.sets.without(j)
+    return replace(beliefs, evidence=evidence, pool=beliefs.pool.only(kept), sets=sets)
 
 
 def with_member(beliefs: Beliefs | Numbers | Grades) -> Beliefs | Numbers | Grades:
@@ -111,7 +112,9 @@ def with_answers(
     arrays = {name: getattr(rows, name).copy() for name in _FIELDS}
     for name, array in arrays.items():
         array[j] = getattr(mine, name)[0]
-    return replace(beliefs, evidence=Evidence(**arrays))
+    # The models of sets know how he answered before.
+    sets = None if beliefs.sets is None else beliefs.sets.but(j)
+    return replace(beliefs, evidence=Evidence(**arrays), sets=sets)
 
 
 def _some(evidence: Evidence, members: list[int]) -> Evidence:

@@ -73,6 +73,8 @@ class Case:
         known: shape (n, d), the features that were known before asking; None where nobody needs them.
         info: shape (n, |A|), what came back with the answers, NaN where nothing did; None likewise.
         inputs: shape (n, f), what a model of every set takes of them, where that was laid out beforehand.
+        believed: shape (n, s, C), what such models believe after every set, likewise; by models of other rows, where
+            they were learned from these.
     """
 
     prior: Float32[np.ndarray, "n c"]
@@ -85,6 +87,7 @@ class Case:
     known: Float[np.ndarray, "n d"] | None = None
     info: Float[np.ndarray, "n a"] | None = None
     inputs: Float32[np.ndarray, "n f"] | None = None
+    believed: Float32[np.ndarray, "n s k"] | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -110,6 +113,7 @@ class Case:
             known=None if self.known is None else self.known[chosen],
             info=None if self.info is None else self.info[chosen],
             inputs=None if self.inputs is None else self.inputs[chosen],
+            believed=None if self.believed is None else self.believed[chosen],
         )
 
     def only(self, entities: Int[np.ndarray, " b"]) -> "Case":
@@ -122,12 +126,13 @@ class Case:
             there=None if self.there is None else self.there[:, entities],
             info=None if self.info is None else self.info[:, entities],
             inputs=None,
+            believed=None,
         )
 
     @property
     def bare(self) -> "Case":
         """The case without what the pool does not look at."""
-        return replace(self, there=None, known=None, info=None, inputs=None)
+        return replace(self, there=None, known=None, info=None, inputs=None, believed=None)
 
 
 @part("pool")

@@ -185,7 +185,7 @@ class Stacked:
             return case.inputs[rows]
         classes, n = self.weights.shape[2], len(rows)
         known = np.zeros((n, len(self.centre)))
-        if case.known is not None and case.known.shape[1]:
+        if len(self.centre) and case.known is not None and case.known.shape[1]:
             # Of decisions that were read back nothing is known any more: they are as all are in the mean.
             known = (case.known[rows] - self.centre) / self.scale
         info = np.zeros((n, self.size)) if case.info is None else (case.info[rows] - self.told[0]) / self.told[1]
@@ -244,6 +244,16 @@ def summary_of(
         ]
     )
     return summary.astype(np.float32), 1 - first
+
+
+def of_every_set(models: Stacked, case: Case) -> Float32[np.ndarray, "s n c"]:
+    """Return what is believed after every set of the case's entities, shape (2^e, n, C), of the classes alone."""
+    size, rows = case.codes.shape[1], np.arange(len(case))
+    laid_out = models.laid_out(case)
+    found = np.empty((2**size, len(case), models.weights.shape[2]), dtype=np.float32)
+    for members in sets_of(size):
+        found[number_of(members)] = models.probabilities(laid_out, Told.of(members, rows, size))[:, : found.shape[2]]
+    return found
 
 
 def sets_of(size: int) -> list[tuple[int, ...]]:

@@ -58,6 +58,7 @@ def learn_cardinality(
             seen.expected[rows],
             [order[rows] for order in orders[taught]],
             [each[rows] for each in errors[taught]],
+            weighed=replay.log.weighed,
             random_state=random_state,
         )
         if settings is None:

@@ -21,6 +21,7 @@ from askwho.fitting._in_time import judged_by_the_future, later_folds
 from askwho.fitting._intervals import with_intervals
 from askwho.fitting._judge import learn_judge
 from askwho.fitting._rationing import learn_rationing
+from askwho.fitting._small_panels import choose_sets
 from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
 from askwho.learners import Trial, check_learner, own_base
 from askwho.policy import (
@@ -192,7 +193,7 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
         seen = replace(seen, said=trial.answers, shares=trial.shares)
     family = None if whole.answers is None else whole.answers.family
     real = Replay(whole, seen, Combiner(whole.task, None, classes, family, mistake=mistake), chances=chances)
-    real = learn_beliefs(real, fold, committee=committee, random_state=seed)
+    real = choose_sets(learn_beliefs(real, fold, committee=committee, random_state=seed), fold, width=width)
     # Committees are learned of where everybody answered: what is missing is imagined once.
     rng = np.random.default_rng(seed)
     replay = real if chances is None else real.imagined(rng)

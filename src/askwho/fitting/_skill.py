@@ -10,6 +10,8 @@ from askwho.policy import Newcomers, Policy
 # Beside the panel's own spread one more is counted who is off by half of the mean error, by hand: colleagues who are
 # all alike do not prove that a stranger is like them.
 _OFF = 0.5
+# How much of what tells queries apart for the others does so for him: as likely anything from nothing to all of it.
+_SHARED, _SHARED_VARIES = 1 / 2, 1 / 12
 # An error that is further from what was expected than so many deviations counts as if it were no further: of squared
 # errors a single one must not decide.
 _FARTHEST = 3.0
@@ -25,11 +27,12 @@ class Skill:
     """What is thought of somebody's error on queries: a line in what is expected of the L learned, with normal weights.
 
     Bayesian linear regression in the space that the panel spans. With e_j(x) what is expected of the learned, ē(x)
-    their mean and d_j = e_j − ē, a newcomer's error is (1 + γ) ē(x) + Σ_j β_j d_j(x), where β_j ~ N(0, 1/(L − 1)): so
-    that the panel itself could have been drawn from it; and γ ~ N(0, τ²) for what so few cannot tell of the others'
-    mean and spread. It is a part of ē(x) and no constant, because errors are never below 0: who is better than all
-    errs less everywhere in proportion, and not by the same on queries that nobody errs on. The posterior is the best
-    linear prediction (Bühlmann 1967).
+    their mean, ē that of all queries, and d_j = e_j − ē(x), a newcomer's error is (1 + γ) m(x) + Σ_j β_j d_j(x), where
+    β_j ~ N(0, 1/(L − 1)): so that the panel itself could have been drawn from it; and γ ~ N(0, τ²) for what so few
+    cannot tell of the others' mean and spread. It is a part of m(x) and no constant, because errors are never below 0:
+    who is better than all errs less everywhere in proportion. And m(x) = s ē(x) + (1 − s) ē lies between what the
+    others err on a query and the same on all: what they find hard he may not, and s is anything from 0 to 1. The
+    posterior is the best linear prediction (Bühlmann 1967).
 
     Args:
         mean: shape (1 + L,), of the weights of a constant and of each e_j.
@@ -67,7 +70,11 @@ class Skill:
         spread = (apart + (_OFF * centre) ** 2) / count
         # The others' mean is itself of so few; and what their spread leaves out, were they all alike.
         tau = spread / count + max(0.0, spread - between)
-        covariance = np.zeros((1 + size, 1 + size))
+        # From what they err on all queries to what they err on each.
+        apart_by_query = average.copy()
+        apart_by_query[0] = -centre
+        average = average - (1.0 - _SHARED) * apart_by_query
+        covariance = _SHARED_VARIES * np.outer(apart_by_query, apart_by_query)
         if centre > 0:
             covariance += tau / centre**2 * np.outer(average, average)
         if count > 1:

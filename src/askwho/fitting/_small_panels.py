@@ -1,15 +1,46 @@
-"""Asking in turn for small panels: a rule for every set of those asked, unless held-out rows are worse off by it."""
+"""Small panels: a model for every set of those asked, at once and in turn, unless held-out rows are worse off by it."""
+
+from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 
-from askwho.beliefs import MOST_MEMBERS, Beliefs, BySets, Case
+from askwho.beliefs import MOST_MEMBERS, Beliefs, BySets, Case, Sets
 from askwho.core import each_fold
-from askwho.policy import InTurn, Outcomes
+from askwho.policy import POSTERIOR, InTurn, Outcomes
 from askwho.replay import Judges, Replay
 
 # Weights of all models together at the most, by hand: more take minutes to learn, and rows that few logs have.
 _MOST_WEIGHTS = 1_000_000
+
+
+def choose_sets(replay: Replay, fold: Int[np.ndarray, " n"], *, width: int) -> Replay:
+    """Return the rows with a model for every set of those asked at once, unless the pool is clearly better.
+
+    Where some mistakes are worse than others a verdict needs the probability of what is rare and dear, which one pool
+    for all sets tells less well. Where all are alike the likeliest class will do: there it was measured to be level,
+    and the pool stays.
+
+    Args:
+        replay: rows of the log, out of fold.
+        fold: shape (n,).
+        width: the largest committee.
+    """
+    beliefs, case = replay.combiner.beliefs, replay.case
+    if not isinstance(beliefs, Beliefs) or not isinstance(case, Case) or case.costs is None:
+        return replay
+    entities = np.flatnonzero(~beliefs.silent)
+    if not _fits(replay, case, len(entities)):
+        return replay
+    _, _, answers, truth = replay.believed()
+    right = beliefs.right(answers, case.codes, truth)
+    sets, told = Sets.fit(beliefs.pool, case, right, entities=entities, fold=fold)
+    combiner = replace(replay.combiner, beliefs=replace(beliefs, sets=sets))
+    by_sets = replace(replay, combiner=combiner, case=told)
+    # Of every size, at the price at which nothing but errors counts.
+    order = replay.order(0.0, width)
+    saved = (by_sets.errors(order, POSTERIOR) - replay.errors(order, POSTERIOR)).mean(axis=1)
+    return replay if _clearly_above_zero(saved, replay.log.groups) else by_sets
 
 
 def learn_by_sets(
@@ -72,6 +103,11 @@ def clearly_better(one: Outcomes, other: Outcomes) -> bool:
         other: what another did, at the same prices on the same rows.
     """
     saved = (other.errors - one.errors + one.prices[:, None] * (other.fees - one.fees)).mean(axis=0)
-    groups = np.arange(len(saved)) if one.groups is None else one.groups
-    error = np.sqrt(np.square(np.bincount(groups, saved - saved.mean())).sum()) / len(saved)
+    return _clearly_above_zero(saved, np.arange(len(saved)) if one.groups is None else one.groups)
+
+
+def _clearly_above_zero(saved: Float[np.ndarray, " n"], groups: Shaped[np.ndarray, " n"]) -> bool:
+    """Whether a mean is above zero by more than one standard error."""
+    _, group = np.unique(groups, return_inverse=True)
+    error = np.sqrt(np.square(np.bincount(group.reshape(-1), saved - saved.mean())).sum()) / len(saved)
     return bool(saved.mean() > error)

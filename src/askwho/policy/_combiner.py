@@ -105,6 +105,19 @@ class Combiner:
         least = np.maximum(expected, 0.0)
         return least / (least + self.mistake)
 
+    def laid_out(self, case: Case | NumberCase) -> Case | NumberCase:
+        """Return the case with what every committee that is asked at once believes, where models of sets decide."""
+        sets = self.beliefs.sets if isinstance(self.beliefs, Beliefs) else None
+        return case if sets is None or not isinstance(case, Case) else sets.laid_out(case)
+
+    def after(self, case: Case | NumberCase, asked: Bool[np.ndarray, "n a"]) -> Float[np.ndarray, "n c"]:
+        """Return what is believed after those were asked at once, shape (n, C)."""
+        if isinstance(self.beliefs, Beliefs) and isinstance(case, Case):
+            return self.beliefs.after(case, asked)
+        assert self.beliefs is not None  # noqa: S101 - there is a case
+        pool: Any = self.beliefs.pool
+        return pool.probabilities(case, pool.hear_all(case, asked))
+
     def settle(
         self,
         case: Case | NumberCase,
@@ -153,8 +166,7 @@ class Combiner:
             case = self.case(committee.said, seen, info)
             assert case is not None  # noqa: S101 - there are beliefs
             asked = committee.said.states != Cell.NOT_ASKED
-            pool: Any = self.beliefs.pool
-            settled = self.settle(case, pool.probabilities(case, pool.hear_all(case, asked)), committee.said, asked)
+            settled = self.settle(case, self.after(case, asked), committee.said, asked)
             sure = np.nan_to_num(settled.probability) if self.rule == POSTERIOR else settled.probability
             return replace(settled, decided=decided, probability=np.where(decided, sure, np.nan))
         said, _ = aggregation(self.rule or "majority")(committee).at(k)
@@ -205,8 +217,7 @@ class Combiner:
         found = np.zeros((len(answers), len(classes)))
         case = self.case(answers, seen, info)
         if isinstance(self.beliefs, Beliefs) and isinstance(case, Case) and len(self.beliefs.classes):
-            pool = self.beliefs.pool
-            believed = pool.probabilities(case, pool.hear_all(case, answers.states != Cell.NOT_ASKED))
+            believed = self.beliefs.after(case, answers.states != Cell.NOT_ASKED)
             place = np.searchsorted(self.beliefs.classes, classes.astype(np.result_type(classes, self.beliefs.classes)))
             place = np.minimum(place, len(self.beliefs.classes) - 1)
             found = np.where(self.beliefs.classes[place] == classes, believed[:, place].astype(np.float64), 0.0)

@@ -22,7 +22,8 @@ _MOST_ROWS = 24_000
 _FEWEST_ROWS = 50
 # Of many features, as text has, so many are tried at a split: half of them would take long and find the same.
 _MOST_TRIED = 64
-# Queries a leaf: a share of wrong answers is only worth its name over a score of them; numbers vary less.
+# Queries a leaf: a share of wrong answers is only worth its name over a score of them, and what mistakes cost varies
+# more still; numbers vary less.
 _LEAF_OF_SHARES, _LEAF = 20, 5
 # The indices of the first so many in the order: who they are, beside what is expected of them.
 _FIRST = 3
@@ -56,11 +57,20 @@ class Curve:
         orders: list[Order],
         prefix_errors: list[Float[np.ndarray, "n K"]],
         *,
+        weighed: bool = False,
         random_state: int = 0,
     ) -> "Curve":
         """Return the curve that the rankings of several prices teach, and the errors of their committees.
 
         A committee that cannot be scored, because a member was not asked, takes no part: its row is left out.
+
+        Args:
+            X: shape (n, d).
+            expected: shape (n, |A|).
+            orders: one a price, each of shape (n, K).
+            prefix_errors: what their committees of every size got, likewise.
+            weighed: whether the errors are what mistakes cost, some more than others.
+            random_state: the seed.
         """
         from sklearn.ensemble import ExtraTreesRegressor  # noqa: PLC0415 - to learn alone: it takes long to import
 
@@ -74,7 +84,7 @@ class Curve:
             scored = (~np.isnan(targets)).sum(axis=0)
             total = np.where(np.isnan(targets), 0.0, targets).sum(axis=0)
             return cls(None, np.divide(total, scored, out=np.full(len(total), np.inf), where=scored > 0))
-        wanted = _LEAF_OF_SHARES if np.isin(targets[known], (0.0, 1.0)).all() else _LEAF
+        wanted = _LEAF_OF_SHARES if weighed or np.isin(targets[known], (0.0, 1.0)).all() else _LEAF
         # A query is there once for each price, with much the same errors: its copies are no further evidence.
         copies = len(known) / len(X)
         forest: Any = ExtraTreesRegressor(

@@ -139,7 +139,7 @@ class Replay:
                 "read it with the policy's columns."
             )
         if case is not None:
-            case = replace(case, there=seen.judged.covered)
+            case = policy.combiner.laid_out(replace(case, there=seen.judged.covered))
         chances = chances_of(whole, seen.X, looked_up(whole, seen.X))
         return cls(whole, seen, policy.combiner, case, chances, policy.past)
 
