@@ -42,12 +42,16 @@ class TextEncoder:
     @classmethod
     def fit(cls, texts: Sequence[str], *, dimensions: int = 48, random_state: int = 0) -> "TextEncoder":
         """Return the encoder of a log's texts."""
-        from sklearn.decomposition import TruncatedSVD  # noqa: PLC0415 - to learn alone: it takes long to import
+        # To learn alone: they take long to import.
+        from scipy import sparse  # noqa: PLC0415
+        from sklearn.decomposition import TruncatedSVD  # noqa: PLC0415
 
         counts = _counts(texts)
         seen = np.bincount(counts.indices, minlength=counts.shape[1])
         idf = np.log((1 + counts.shape[0]) / (1 + seen)) + 1
-        weighed = _weigh(counts, idf)
+        # A product turns the buckets of a row around. Sums in another order would be other directions, by rounding, than
+        # those of policies that are in use.
+        weighed = sparse.eye_array(counts.shape[0], format="csr") @ _weigh(counts, idf)
         kept = max(1, min(dimensions, min(weighed.shape) - 1))
         # Texts that are all the same have no variance to share out; the shares are not used.
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -94,6 +98,6 @@ def _weigh(counts: Any, idf: np.ndarray) -> Any:  # noqa: ANN401 - a sparse matr
     weighed.data = (1 + np.log(weighed.data)) * idf[weighed.indices]
     squares = counts.copy()
     squares.data = weighed.data**2
-    norms = np.sqrt(squares @ np.ones(counts.shape[1]))
+    norms = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
     weighed.data *= np.repeat(1 / np.where(norms > 0, norms, 1), np.diff(counts.indptr))
     return weighed
