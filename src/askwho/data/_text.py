@@ -49,8 +49,8 @@ class TextEncoder:
         counts = _counts(texts)
         seen = np.bincount(counts.indices, minlength=counts.shape[1])
         idf = np.log((1 + counts.shape[0]) / (1 + seen)) + 1
-        # A product turns the buckets of a row around. Sums in another order would be other directions, by rounding, than
-        # those of policies that are in use.
+        # A product turns the buckets of a row around. Sums in another order would be other directions, by rounding,
+        # than those of policies that are in use.
         weighed = sparse.eye_array(counts.shape[0], format="csr") @ _weigh(counts, idf)
         kept = max(1, min(dimensions, min(weighed.shape) - 1))
         # Texts that are all the same have no variance to share out; the shares are not used.
