@@ -36,7 +36,7 @@ ROUNDS = 3
 SIZES = {
     "numbers": (20_000, 100_000),
     "thirty": (20_000, 60_000),
-    "text": (10_000, 30_000),
+    "text": (20_000, 50_000),
     "evaluate": (16_384, 65_536),
 }
 # What the policies of these know: how many entities, and whether there is a text.

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from askwho.beliefs import NEVER, Asking, Beliefs, Pool, in_turn, worth_asking
+from askwho.beliefs._asking import _between_prices
 from tests.beliefs import worlds
 
 PRICES = np.array([0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.3, 1.0, 10.0])
@@ -198,6 +199,16 @@ def test_between_two_prices_the_rule_is_between_them_and_beyond_the_last_it_is_t
 
     np.testing.assert_allclose(change(0.03), (2 * change(0.02) + change(0.05)) / 3, atol=1e-5)
     np.testing.assert_allclose(change(50.0), change(10.0), atol=1e-6)
+
+
+def test_weights_at_several_prices_have_the_bits_of_each_alone(panel):
+    asking = panel[-1]
+    prices = [0.0, 0.003, 0.01, 0.07, 0.9, 50.0]
+    around = [np.array(each) for each in zip(*map(asking._between, prices), strict=True)]
+    for stage, gains in enumerate(asking.gains):
+        together = _between_prices(gains, *around)
+        for p, price in enumerate(prices):
+            np.testing.assert_array_equal(together[:, p], asking._gains(stage, price).T)
 
 
 def test_few_answers_a_row_still_teach_the_first_questions():

@@ -7,6 +7,7 @@ import pytest
 from askwho import Columns, InvalidInputError, Target, evaluate, read_log
 from askwho._unit import Unit
 from askwho.evaluation import Point, Resamples, adaptive_points, error_interval, fixed_points, hulls, sequential_points
+from askwho.evaluation._points import _OFTEN, _often
 from askwho.replay import Replay
 from tests import cases, synthetic
 
@@ -188,6 +189,11 @@ def test_a_group_occurs_as_often_as_poisson_has_it():
         assert (weights == times).mean() == pytest.approx(share, abs=0.003)
     between = np.corrcoef(weights)
     assert np.abs(between[~np.eye(100, dtype=bool)]).max() < 0.08
+
+
+def test_how_often_is_the_quantile_of_poisson():
+    drawn = np.append(np.random.default_rng(0).random(2000), [0.0, 1e-14, np.nextafter(1.0, 0.0), *_OFTEN.clip(0.0)])
+    np.testing.assert_array_equal(_often(drawn), len(_OFTEN) - np.searchsorted(_OFTEN[::-1], drawn, side="right"))
 
 
 def test_no_row_at_all_is_refused(case):

@@ -7,7 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "askwho"
 # What every room stands on is no room: messages, types, files, and how parts are written.
-FOUNDATIONS = {path.stem for path in SOURCE.glob("_*.py")} | {"exceptions"}
+FOUNDATIONS = {path.stem for path in SOURCE.glob("_*")} | {"exceptions"}
 MOST_EDGES = 59
 MOST_ATTRIBUTES = 12
 # One name for each thing a user can say of a log's columns: a record without behaviour, as flat as the command line.

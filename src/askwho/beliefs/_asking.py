@@ -237,8 +237,9 @@ class Asking:
         summary, stop = self.pool.summarise(case, state)
         closed, shape = case.closed(state), (len(fee_weights), len(stop))
         best, least = np.zeros(shape, dtype=np.intp), np.full(shape, NEVER)
+        around = [np.array(each) for each in zip(*map(self._between, fee_weights), strict=True)]
         for stage, every in self._stages(state):
-            gains = np.stack([self._gains(stage, each) for each in fee_weights]).transpose(2, 0, 1)
+            gains = _between_prices(self.gains[stage], *around)
             for start in range(0, len(every), _STATES):
                 block = every[start : start + _STATES]
                 inputs = self.bases[stage].apply(summary[block])
@@ -395,6 +396,18 @@ def worth_asking(
     return np.array(sorted(chosen), dtype=np.intp)
 
 
+def _between_prices(
+    gains: Float32[np.ndarray, "b e q"],
+    low: Int[np.ndarray, " p"],
+    high: Int[np.ndarray, " p"],
+    share: Float[np.ndarray, " p"],
+) -> Float32[np.ndarray, "e p b"]:
+    """The weights of a basis at several prices, by those around each: the bits of `Asking._gains`."""
+    by_price = gains.transpose(1, 2, 0)
+    below, above = (1 - share).astype(np.float32)[:, None], share.astype(np.float32)[:, None]
+    return below * by_price[:, low] + above * by_price[:, high]
+
+
 def _at_prices(gains: Float32[np.ndarray, "e p b"], inputs: Float32[np.ndarray, "m b"]) -> Float32[np.ndarray, "e p m"]:
     """What asking each changes at each price but for its fee: one product of matrices."""
     return (gains.reshape(-1, gains.shape[2]) @ inputs.T).reshape(*gains.shape[:2], len(inputs))
@@ -410,7 +423,7 @@ def _least(
     best, least = np.zeros(found.shape[1:], dtype=np.intp), np.full(found.shape[1:], NEVER)
     for j, change in enumerate(found):
         now = np.where(closed[:, j], NEVER, change + rates * fees[:, j])
-        best[now < least] = j
+        np.copyto(best, j, where=now < least)
         np.minimum(least, now, out=least)
     return best, least
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
+MADE_UP = 14
+"""How many numbers tell the make-up of a text."""
 # The make-up of a text shows in so many characters; counting more of them takes time and tells nothing new.
 _LONG = 2000
 # So many are laid end to end at once: memory stays flat, and what is counted stays near.
@@ -36,7 +38,7 @@ def make_up(texts: Sequence[str]) -> Float[np.ndarray, "n 14"]:
     Digits, capitals and marks are those of ASCII, as shares of all characters.
     """
     blocks = [_block(texts[first : first + _TEXTS_AT_ONCE]) for first in range(0, len(texts), _TEXTS_AT_ONCE)]
-    return np.concatenate([np.zeros((0, 14)), *blocks])
+    return np.concatenate([np.zeros((0, MADE_UP)), *blocks])
 
 
 def _block(texts: Sequence[str]) -> Float[np.ndarray, "n 14"]:

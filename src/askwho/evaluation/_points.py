@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped, UInt64
+from jaxtyping import Float, Int, Shaped, UInt8, UInt64
 from scipy.special import betaincinv, stdtrit
 
 from askwho._splitmix import mixed, step, uniform
@@ -178,8 +178,7 @@ class Resamples:
         key = mixed(_keys(groups) + mixed(np.array([random_state]).astype(np.uint64)))
         weights = np.ones((draws + 1, len(groups)))
         for draw in range(1, draws + 1):
-            drawn = uniform(mixed(step(key, draw)))
-            weights[draw] = len(_OFTEN) - np.searchsorted(_OFTEN[::-1], drawn, side="right")
+            weights[draw] = _often(uniform(mixed(step(key, draw))))
         return cls(weights, unit, np.unique(_keys(groups), return_inverse=True)[1].reshape(-1))
 
     def tally(self, points: Sequence[Point]) -> list[Tally]:
@@ -232,6 +231,17 @@ class Resamples:
     def shown(self, loss: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Return a mean loss as it is shown, of the same shape."""
         return self.unit.all_shown(loss)
+
+
+def _often(drawn: Float[np.ndarray, " n"]) -> UInt8[np.ndarray, " n"]:
+    """How often each group occurs, by a number in [0, 1): step by step, for hardly any occurs more than a few times."""
+    count = np.zeros(len(drawn), dtype=np.uint8)
+    for probability in _OFTEN:
+        more = drawn < probability
+        if not more.any():
+            break
+        count += more
+    return count
 
 
 class _Weighed:

@@ -16,8 +16,8 @@ from askwho.policy._curve import Curve
 from askwho.policy._rationing import Rationing
 from askwho.policy._seats import Seats
 
-# So many rows go through the curve together.
-_TOGETHER = 1 << 15
+# So many rows and up to twice as many go through the curve together: a rest of fewer would take each tree row by row.
+_TOGETHER = 1 << 14
 
 
 @part("cardinality-networks")
@@ -124,7 +124,7 @@ class Cardinality:
         """Return D_x(k) of orders of queries, which may be there more than once, shape (m, K); nothing by networks."""
         if self.networks is not None:
             return np.empty((len(rows), 0))
-        parts = (slice(start, start + _TOGETHER) for start in range(0, len(rows), _TOGETHER))
+        parts = np.array_split(np.arange(len(rows)), max(1, len(rows) // _TOGETHER))
         return np.concatenate([self.curve.predict(X[rows[part]], expected[rows[part]], order[part]) for part in parts])
 
     def sizes_of(
