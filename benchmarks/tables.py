@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from askwho_studies.logs._verdicts import FAMILIES, pooled, verdicts
+
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "docs" / "measured.md", ROOT / "docs" / "explanation" / "scale.md")
 RESULTS = ROOT / "benchmarks" / "results"
@@ -27,12 +29,18 @@ def main() -> None:
         page.write_text(written(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
+def file_of(name: str) -> Path:
+    """Return the file of a name: it may have a folder of its own."""
+    alone = RESULTS / f"{name}.json"
+    return alone if alone.exists() else RESULTS / name / f"{name}.json"
+
+
 def written(page: str) -> str:
     """Return the page with its tables as the files tell them."""
 
     def table(match: re.Match[str]) -> str:
         name, file = match[1], match[2]
-        found = json.loads((RESULTS / f"{file}.json").read_text(encoding="utf-8"))
+        found = json.loads(file_of(file).read_text(encoding="utf-8"))
         return "\n".join([f"<!-- {name} -->", "", *TABLES[name](found), "", "<!-- end -->"])
 
     return MARK.sub(table, page)
@@ -379,6 +387,74 @@ def large_fit(found: Found) -> list[str]:
     return _table(head, rows)
 
 
+# Whom the table by log shows: askwho, those who see what it sees, and the plainer ones of each kind.
+SHOWN = (
+    "askwho",
+    "confidence cascade",
+    "cascade routing",
+    "stacking+ (linear)",
+    "stacking+ (LightGBM)",
+    "forest router",
+    "agreement cascade",
+    "the paper's top-k",
+)
+
+
+def logs(found: Found) -> list[str]:
+    """Return, by log: the best single's error, and of some methods what they need, get and get at best."""
+
+    def told(row: Found | None) -> str:
+        if row is None:
+            return "-"
+        match, at_fee = (row[key] for key in ("fee_to_match", "error_at_best_single_fee"))
+        match, at_fee = ("-" if match is None else f"{match:.2f}", "-" if at_fee is None else f"{at_fee:.3f}")
+        return f"{match}; {at_fee}; {row['best_error']:.3f} at {row['best_error_fee']:.2g}"
+
+    rows = [
+        [name, f"{log['best_single']['error']:.3f}", *(told(log["methods"].get(method)) for method in SHOWN)]
+        for name, log in found["logs"].items()
+    ]
+    return _table(("log", "best single", *(f"**{each}**" if each == "askwho" else each for each in SHOWN)), rows)
+
+
+def logs_verdicts(found: Found) -> list[str]:
+    """Return, by rival: how far askwho is ahead over all logs, and how often it wins, ties and loses."""
+    every = verdicts(found["logs"])
+    rows: list[list[str]] = []
+    for total in sorted(pooled(every), key=lambda row: -row["difference"]):
+        mine = [row for row in every if row["rival"] == total["rival"]]
+        counts = [str(sum(row["verdict"] == each for row in mine)) for each in ("win", "tie", "loss")]
+        worst = max(mine, key=lambda row: row["difference"])
+        rows.append(
+            [
+                total["rival"],
+                _interval(_within(total["difference"], total["error"]), 4),
+                *counts,
+                f"{_signed(worst['difference'], 4)} ± {1.96 * worst['error']:.4f} ({worst['log']})",
+            ]
+        )
+    return _table(("rival", "askwho's error less its, all logs", "wins", "ties", "losses", "where it is nearest"), rows)
+
+
+def logs_families(found: Found) -> list[str]:
+    """Return, by family of rivals: corrected verdicts by log, and what single budgets say, uncorrected."""
+    every, rows = verdicts(found["logs"]), []
+    for family, members in FAMILIES.items():
+        mine = [row for row in every if row["rival"] in members]
+        counts = [str(sum(row["verdict"] == each for row in mine)) for each in ("win", "tie", "loss")]
+        pairs = [
+            row for log in found["logs"].values() for rival, row in log["against"]["askwho"].items() if rival in members
+        ]
+        by_budget = [
+            "/".join(str(sum(row[key] for row in some)) for key in ("wins", "ties", "losses"))
+            for some in ([row["blind"] for row in pairs], pairs)
+        ]
+        unreached = str(sum(row["not_reached"] for row in pairs))
+        rows.append([family, *counts, *by_budget, unreached])
+    head = ("family", "wins", "ties", "losses", "by budget, blind", "by budget, seen", "not to be had")
+    return _table(head, rows)
+
+
 LIVE = {
     "beyond_the_slowest_call_ms": "a decision, beyond the slowest of its own calls",
     "decision_ms": "a decision, whole",
@@ -448,6 +524,9 @@ TABLES: dict[str, Callable[[Found], list[str]]] = {
         )
     },
     "live:throughput": live_throughput,
+    "logs": logs,
+    "logs:verdicts": logs_verdicts,
+    "logs:families": logs_families,
     "route_growth:floors": route_floors,
     "route_growth:foretold": route_foretold,
     "route_growth:plan": route_plan,

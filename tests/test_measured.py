@@ -28,7 +28,7 @@ def test_a_figure_that_was_changed_by_hand_is_found():
 
 @pytest.mark.parametrize("name", FILES)
 def test_each_file_is_of_a_clean_commit_of_this_history(name):
-    found = json.loads((tables.RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    found = json.loads(tables.file_of(name).read_text(encoding="utf-8"))
     # Of a file that was made in parts each part tells its own.
     parts = [found] if "provenance" in found else found.values()
     git = shutil.which("git")
