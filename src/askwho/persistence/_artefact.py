@@ -27,7 +27,7 @@ from askwho._processes import is_first
 from askwho.exceptions import AskwhoError, InvalidInputError
 from askwho.policy import Policy
 
-FORMAT = 2
+FORMAT = 3
 """Of the manifest: another one is refused."""
 # The one file whose replacing makes a save: it names all others.
 _MANIFEST = "manifest.json"
