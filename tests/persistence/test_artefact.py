@@ -212,10 +212,10 @@ DAMAGE = {
     "empty manifest": (lambda p: (p / "manifest.json").write_text(""), "no JSON"),
     "a list": (lambda p: (p / "manifest.json").write_text("[]"), "names no format"),
     "edited fee": (lambda p: edit(p, lambda m: m["policy"]["plain"]["panel"][0].update(fee=0.0)), "was edited"),
-    "newer format": (lambda p: edit(p, lambda m: m.update(format=99)), "of format 99, newer than 2: update askwho"),
+    "newer format": (lambda p: edit(p, lambda m: m.update(format=99)), "of format 99, newer than 3: update askwho"),
     "older format": (
         lambda p: edit(p, lambda m: m.update(format=1)),
-        "of format 1, older than 2: fit and save it again",
+        "of format 1, older than 3: fit and save it again",
     ),
     "truncated graph": (lambda p: onnx_file(p).write_bytes(onnx_file(p).read_bytes()[:-10]), "checksum"),
     "edited graph": (lambda p: onnx_file(p).write_bytes(onnx_file(p).read_bytes()[::-1]), "checksum"),
