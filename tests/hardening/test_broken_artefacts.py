@@ -13,6 +13,7 @@ from safetensors.numpy import load, save
 from askwho.persistence import _artefact
 from tests.hardening.commands import run
 
+FORMAT = _artefact.FORMAT
 DAMAGED = "is damaged|was edited|cannot be read|must hold an artefact"
 
 
@@ -126,7 +127,7 @@ TEXTS = {
     "an older format": '{"format": 1}',
     "an older format: zero": '{"format": 0}',
     "an older format: below zero": '{"format": -1}',
-    "a newer format": '{"format": 3}',
+    "a newer format": f'{{"format": {FORMAT + 1}}}',
     "a much newer format": '{"format": 1000000000000000000000000000000000000000}',
     "a checksum of a list": '{"format": 3, "checksum": [], "files": {}}',
     "the same key twice": '{"format": 3, "format": 3}',
@@ -137,8 +138,8 @@ TEXTS = {
 def test_a_manifest_that_is_none(name, artefact, refused):
     text = TEXTS[name]
     (artefact / "manifest.json").write_bytes(text if isinstance(text, bytes) else text.encode())
-    says = "newer than 2: update askwho" if "newer" in name else DAMAGED
-    refused("older than 2: fit and save it again" if "older" in name else says)
+    says = f"newer than {FORMAT}: update askwho" if "newer" in name else DAMAGED
+    refused(f"older than {FORMAT}: fit and save it again" if "older" in name else says)
 
 
 def test_an_edited_manifest(artefact, refused):
@@ -353,7 +354,7 @@ NAMES = (
     *(f"{path}tried.fixed/{name}" for path in ("", "turns.") for name in ("members", "errors", "fees")),
     *(f"turns.asking/{name}" for name in ("entities", "prices", "gains-0", "gains-1", "gains-2", "gains-3")),
     *(f"turns.asking.basis-{i}/{n}" for i in range(4) for n in ("centre", "scale", "directions", "offsets")),
-    *(f"past/{name}" for name in ("features", "centre", "scale", "errors", "rows")),
+    *(f"past/{name}" for name in ("features", "centre", "scale", "errors", "expected", "rows")),
 )
 GAPS = (
     *(f"{path}tried{part}/{name}" for path in ("", "turns.") for part in ("", ".fixed") for name in ("errors", "fees")),

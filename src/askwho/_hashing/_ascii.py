@@ -14,9 +14,11 @@ from askwho._hashing._murmur import BEHIND, Stretches
 
 SHORTEST = 3
 """The shortest pieces that are cut out here: of fewer characters some are one space, which two words share."""
+# What pieces of words begin and end with.
 _SPACE = ord(" ")
-# What `\w` and `str.split` say of each byte.
+# What `\w` says of each byte.
 _OF_WORDS = bytes(chr(code).isalnum() or chr(code) == "_" for code in range(128)) + bytes(128)
+# And what `str.split` says.
 _NO_SPACE = bytes(not chr(code).isspace() for code in range(128)) + bytes(128)
 # A word of one letter is no token.
 _FEWEST_LETTERS = 2

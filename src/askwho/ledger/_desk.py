@@ -17,11 +17,15 @@ from askwho.ledger._schema import check_version
 _CALL = "id, decision, expert, idempotency, worst, expires, status, charged, answer, info, why, at, ended"
 # The columns of a decision.
 _DECISION = "id, at, query, decision, verdict, probability, paid, truth"
-# What lays things out; keys follow.
+# Calls that nobody settled in time.
 _EXPIRED = f"SELECT {_CALL}, pledged FROM askwho_calls WHERE status = 'held' AND expires <= ?"
+# What is looked up by its keys, which follow: calls,
 _CALLS = f"SELECT {_CALL}, pledged FROM askwho_calls WHERE id "
+# decisions,
 _DECISIONS = f"SELECT {_DECISION} FROM askwho_decisions WHERE id "
+# budgets,
 _BUDGETS = "SELECT name, cap, period FROM askwho_budgets WHERE name "
+# and what was spent of them, by budget and span.
 _SPENDS = "SELECT budget, span, spent, held, excess FROM askwho_spend WHERE"
 EXPIRED = "the hold expired: nobody told what came of the call"
 """Why a call is unknown that nobody settled, freed or gave up in time."""

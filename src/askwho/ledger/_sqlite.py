@@ -31,8 +31,9 @@ _LONG_LOG = 16 << 20
 _MOST_PAGES = 16_000
 
 
-# Keys that are told one by one: a list in JSON takes SQLite longer to read than some rows. And how that is said.
+# Keys that are told one by one: a list in JSON takes SQLite longer to read than some rows.
 _FEW = 4
+# How that is said, by how many there are: a text that is made once is parsed once.
 _SIGNS = [f"IN ({', '.join('?' * count)})" for count in range(_FEW + 1)]
 
 

@@ -22,6 +22,7 @@ from askwho_studies.logs._split import MOST_CLASSES, Split
 
 # How often nobody in the set may be right: from next to never, to where one alone is in the set.
 _ALPHAS = np.geomspace(0.005, 0.8, 16)
+# Prices that are weighed against being right, for each of them: together as many settings as any rival has.
 _PRICES = 12
 # One strength for every entity, as for cascade routing.
 _STRENGTH = 0.1
