@@ -31,7 +31,7 @@ ROOT = HERE.parent
 ROOMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "costs and selection": (
         ("core/_costs.py", "core/_cost_matrix.py", "core/_selection.py", "core/_cardinality.py"),
-        ("core",),
+        ("core", "test_unit.py"),
     ),
     "aggregation": (("aggregation/*.py",), ("aggregation", "core")),
     "metrics": (("metrics/*.py",), ("metrics", "evaluation")),

@@ -16,6 +16,7 @@ from askwho.core import (
     error_function,
     errors_from_grades,
     multi_task_errors,
+    quantile_of,
     squared,
     task_errors,
     zero_one,
@@ -446,3 +447,17 @@ def test_huge_but_finite_errors_are_errors():
     answers = Answers.from_table([[1.7e308, 1.7e308]], Panel.two_stage(["a"]))
     errors = task_errors(answers, [0.0], panel=Panel.two_stage(["a"]), error="absolute")
     assert errors.tolist() == [[1.7e308, 1.7e308]]
+
+
+def test_a_quantile_charges_by_which_side_an_answer_is_on():
+    pinball = error_function("pinball:0.9")
+    # Two too low, two too high, and right: q a unit, 1 - q a unit, nothing.
+    errors = pinball(np.array([3.0, 7.0, 5.0]), np.array([5.0, 5.0, 5.0]))
+    assert errors.tolist() == pytest.approx([0.9 * 2, 0.1 * 2, 0.0])
+
+
+def test_which_quantile_errs_least():
+    assert quantile_of(error_function("pinball:0.9")) == 0.9
+    # Absolute errors are least at the median, twice the pinball loss of one half; squared ones at no quantile.
+    assert quantile_of(ERRORS["absolute"]) == 0.5
+    assert quantile_of(squared) is None
