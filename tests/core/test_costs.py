@@ -461,3 +461,16 @@ def test_which_quantile_errs_least():
     # Absolute errors are least at the median, twice the pinball loss of one half; squared ones at no quantile.
     assert quantile_of(ERRORS["absolute"]) == 0.5
     assert quantile_of(squared) is None
+
+
+@pytest.mark.parametrize("grade", [-0.01, 1.01])
+def test_a_grade_just_beyond_its_range_is_refused(grade):
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        errors_from_grades([[grade, 0.5]], panel=PANEL)
+
+
+def test_parts_whose_columns_are_in_another_order_are_refused():
+    pandas = pytest.importorskip("pandas")
+    one, other = (pandas.DataFrame(0.5, index=[0], columns=list(names)) for names in ("ab", "ba"))
+    with pytest.raises(ValueError, match="parts"):
+        multi_task_errors({"class": one, "box": other}, weights={"class": 1.0, "box": 1.0})
