@@ -21,6 +21,7 @@ from askwho.aggregation import (
     prefixwise,
     vote,
     weighted_mean,
+    weighted_median,
     weighted_vote,
 )
 from askwho.core import select_top_k
@@ -125,6 +126,19 @@ def test_weighted_means(case):
     floor = 1e-6 * committee.expected_errors.max(axis=1, keepdims=True)
     inverse = 1 / np.where(floor > 0, np.maximum(committee.expected_errors, floor), 1.0)
     agree(aggregation("inverse-error-mean")(committee), each_prefix(committee, inverse, oracles.average), 1e-9)
+
+
+@given(case=tables(floats))
+def test_the_weighted_median_is_the_lowest_answer_that_half_of_the_weight_does_not_exceed(case):
+    committee = committee_of(case)
+    floor = 1e-6 * committee.expected_errors.max(axis=1, keepdims=True)
+    inverse = 1 / np.where(floor > 0, np.maximum(committee.expected_errors, floor), 1.0)
+
+    def lowest(answers, voted, weights):
+        half = weights[voted].sum() / 2 * (1 - 1e-9)
+        return next((each for each in sorted(answers[voted]) if weights[voted & (answers <= each)].sum() >= half), None)
+
+    agree(weighted_median(committee), each_prefix(committee, inverse, lowest))
 
 
 @given(case=tables(labels))

@@ -90,3 +90,14 @@ def test_names_that_nothing_has_are_told():
 def test_what_is_wrong_is_said(given, says):
     with pytest.raises(InvalidInputError, match=re.escape(says)):
         CostMatrix.of(given)
+
+
+def test_an_answer_that_cannot_be_used_costs_the_most_that_its_truth_can():
+    costs = CostMatrix.of({"bad": {"fine": 20, "odd": 3}, "fine": {"bad": 2}})
+    truths = np.array([*costs.classes, "unheard of"])
+    assert costs.unusable(truths).tolist() == [costs.table[i].max() for i in range(len(costs.classes))] + [1.0]
+
+
+def test_one_truth_without_costs_of_its_own_is_refused():
+    with pytest.raises(InvalidInputError, match="map each truth"):
+        CostMatrix.of({"bad": {"fine": 20}, "fine": 2})
