@@ -5,7 +5,7 @@ training rows drawn at random: by `with_expert`; by the same with the mean of th
 and by a refit on a log that holds these answers and no others of his. What each gets is the mean of error and fees at a
 handful of prices on the test rows, paired with the policy that never knew him (nothing gained) and the one fitted on
 all his answers (everything). Entities whose gain is within two standard errors of nothing say nothing, and are left out
-of the pool.
+of the pool. What a difference may be off by counts the test rows and, beside them, which answers were drawn.
 
     python benchmarks/newcomers.py [--logs face_emotion_apis:3,...] [--rows 1000] [--seeds 1] [--out FILE]
 """
@@ -104,20 +104,25 @@ def given_back(
         order = (*(each for each in alone.panel.names if not alone.panel.entities[alone.panel.index(each)].own), name)
         for count in COUNTS:
             ways: dict[str, list[np.ndarray]] = {}
-            for draw in range(DRAWS):
+            for _ in range(DRAWS):
                 few = np.sort(rng.choice(asked, count, replace=False))
                 grown = with_expert(alone, name, train.rows(few), fee=float(train.panel.fees[j]))
                 mean = float(train.errors[few, j].mean())
                 ways.setdefault("askwho", []).append(losses(grown, test.seated(order), prices))
                 ways.setdefault("mean", []).append(losses(at_mean(grown, mean), test.seated(order), prices))
-                if not given.no_refit and draw == 0:
-                    ways["refit"] = [losses(fit(thinned(train, j, few), **fits), test, prices)]
+                if not given.no_refit:
+                    refitted = fit(thinned(train, j, few), **fits)
+                    ways.setdefault("refit", []).append(losses(refitted, test, prices))
             for way, each in ways.items():
                 got = np.mean(each, axis=0)
                 kept, noise = paired(nothing - got)
                 row = {"entity": name, "way": way, "answers": count, "gain": kept, "error": noise}
-                beside = paired(got - np.mean(ways["askwho"][: len(each)], axis=0))
-                found.append(row | {"of": gain, "behind": beside[0], "behind_error": beside[1], "scale": scale})
+                behind, over_rows = paired(got - np.mean(ways["askwho"], axis=0))
+                pairs = zip(each, ways["askwho"], strict=True)
+                by_draw = [paired(one - other)[0] for one, other in pairs]
+                over_draws = float(np.std(by_draw, ddof=1) / np.sqrt(DRAWS))
+                beside = {"behind": behind, "over_rows": over_rows, "over_draws": over_draws}
+                found.append(row | {"of": gain, "scale": scale} | beside)
     return found
 
 
@@ -177,7 +182,7 @@ def pooled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 continue
             weight = np.array([1.0 / row["scale"] for row in some])
             gains, of, behind = (np.array([row[key] for row in some]) for key in ("gain", "of", "behind"))
-            noise = np.array([row["behind_error"] for row in some])
+            over_rows, over_draws = (weight * [row[key] for row in some] for key in ("over_rows", "over_draws"))
             points.append(
                 {
                     "answers": count,
@@ -185,8 +190,8 @@ def pooled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                     "entities": len(some),
                     "recovered": float((weight * gains).sum() / (weight * of).sum()),
                     "behind": float((weight * behind).mean()),
-                    # Entities of one log share its test rows: their noise is taken to go together.
-                    "behind_error": float((weight * noise).mean()),
+                    # Entities of one log share its test rows, whose noise is taken to go together; draws do not.
+                    "behind_error": float(np.hypot(over_rows.mean(), np.sqrt(np.square(over_draws).sum()) / len(some))),
                 }
             )
     return points

@@ -20,8 +20,9 @@ _MOST_ODDS_OF_COSTS = 10.0
 _LEAST_EVIDENCE = -8.0
 # Quantiles of what came back with an answer where its line may bend, by hand: quarters, and one in the upper tail.
 _KNOTS = (0.25, 0.5, 0.75, 0.9)
-# Confusions count as if so many wrong answers more had been seen, spread like the truths.
-_PRIOR_WRONG = 20.0
+PRIOR_WRONG = 20.0
+"""Confusions count as if so many wrong answers more had been seen, spread like the truths; a newcomer's, like those of
+the panel."""
 # What the odds of being right depend on, beside the classes: six and the knots; the prior's own odds, where mistakes
 # differ, are one more.
 _INPUTS = 6 + len(_KNOTS)
@@ -253,7 +254,7 @@ def _confusion(said: np.ndarray, truth: np.ndarray, share: np.ndarray) -> Float3
     others = np.tile(share, (classes, 1))
     np.fill_diagonal(others, 0.0)
     others /= np.maximum(others.sum(axis=1, keepdims=True), 1e-12)
-    shrunk = (counts + _PRIOR_WRONG * others) / (counts.sum(axis=1, keepdims=True) + _PRIOR_WRONG)
+    shrunk = (counts + PRIOR_WRONG * others) / (counts.sum(axis=1, keepdims=True) + PRIOR_WRONG)
     ratio = np.log(np.maximum(shrunk, 1e-9) / np.maximum(others, 1e-9))
     np.fill_diagonal(ratio, 0.0)
     return ratio.astype(np.float32)

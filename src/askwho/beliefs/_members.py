@@ -7,7 +7,7 @@ from jaxtyping import Float, Float32, Int, Shaped
 
 from askwho.beliefs._asking import Asking, Basis
 from askwho.beliefs._beliefs import Beliefs
-from askwho.beliefs._evidence import Evidence, Heard
+from askwho.beliefs._evidence import PRIOR_WRONG, Evidence, Heard
 from askwho.beliefs._grades import Grades
 from askwho.beliefs._numbers import Numbers
 from askwho.beliefs._pool import Pool
@@ -15,10 +15,11 @@ from askwho.core import Answers
 
 # Steps of Newton's method: each doubles the digits, and it begins near.
 _STEPS = 20
-# What the panel's habits in being wrong count as beside his own wrong answers of a class, by hand.
-_PRIOR_WRONG = 2.0
-# What weights vary by at the least, by hand: those of a panel that is all alike do not prove a stranger's.
-_LEAST_SPREAD = 0.1
+# What weights vary by beside the panel's own spread, by hand: those of a panel that is all alike, or of so few that
+# they span few directions, do not prove a stranger's.
+_LEAST_SPREAD = 0.03
+# Mean errors are kept so far from 0 and 1 when they are compared: a few answers tell no greater odds.
+_ENDS = 0.02
 # Log-odds beyond e^20 are taken for it while a mode is looked for: no exponential overflows.
 _FAR = 20.0
 # Everything that evidence holds has one row an entity, in this order.
@@ -75,14 +76,16 @@ def with_answers(
     expected: Float[np.ndarray, "n a"],
     shares: Float[np.ndarray, "n t"] | None,
     info: Float[np.ndarray, "n a"] | None,
+    usual: Float[np.ndarray, " a"],
     stranger: bool,
 ) -> Beliefs:
     """Return the beliefs after some answers of entity j.
 
-    A stranger has the habits of those whose habits make his answers likely: a mean of the panel's, weighed by what each
-    of them says of the truths behind his answers (Bayesian model averaging; Hoeting et al. 1999). From there his own
-    answers move how much more, or less, he is right than others of whom as much is expected, by a logistic regression
-    whose prior is normal with the panel's variance; and what is true where he is wrong, counted beside his prior.
+    A stranger has the habits of those whose habits make his answers likely: a mean of the panel's, each as if its owner
+    were right as often as he is, weighed by what they say of the truths behind his answers (Bayesian model averaging;
+    Hoeting et al. 1999). From there his own answers move how much more, or less, he is right than others of whom as
+    much is expected, by a logistic regression whose prior is normal with the panel's covariance; and what is true where
+    he is wrong, counted beside his prior.
 
     Args:
         beliefs: of the panel.
@@ -92,6 +95,7 @@ def with_answers(
         expected: shape (n, |A|), expected errors, his by other answers than each.
         shares: shape (n, T), what the base thinks.
         info: shape (n, |A|), what came back with the answers.
+        usual: shape (|A|,), what everybody is expected to err in the mean.
         stranger: whether nothing was known of his habits before.
     """
     heard = beliefs.heard(answers, expected=expected, shares=shares, info=info)
@@ -103,10 +107,11 @@ def with_answers(
         heard.codes[spoke][:, [j]], heard.expected[spoke][:, [j]], heard.prior[spoke], heard.info[spoke][:, [j]]
     )
     rows = beliefs.evidence
-    mine = _alike(rows, j, his, place[spoke]) if stranger else _some(rows, [j])
+    level = _at_level(rows, j, usual)
+    mine = _alike(level, j, his, place[spoke]) if stranger else _some(rows, [j])
     others = [i for i in np.flatnonzero(~rows.silent).tolist() if i != j]
     if others:
-        mine = _moved(mine, _some(rows, others), his, place[spoke])
+        mine = _moved(mine, _some(level, others), his, place[spoke])
     if len(beliefs.classes):
         mine = replace(mine, confusion=_confused(mine.confusion[0], beliefs.share, his.codes[:, 0], place[spoke])[None])
     arrays = {name: getattr(rows, name).copy() for name in _FIELDS}
@@ -122,10 +127,25 @@ def _some(evidence: Evidence, members: list[int]) -> Evidence:
     return Evidence(*(getattr(evidence, name)[members] for name in _FIELDS))
 
 
+def _at_level(evidence: Evidence, j: int, usual: Float[np.ndarray, " a"]) -> Evidence:
+    """The evidence with everybody right as often as entity j.
+
+    What is expected of somebody is among what his odds of being right depend on, but counts there for a part alone: the
+    rest of how good he is stands in his bias, which is then no stranger's.
+    """
+    right = 1.0 - np.clip(usual, _ENDS, 1.0 - _ENDS)
+    odds = np.log(right / (1.0 - right))
+    counted = evidence.weights[:, int(evidence.rare)]
+    return replace(evidence, bias=evidence.bias + (1.0 - counted) * (odds[j] - odds))
+
+
 def _alike(evidence: Evidence, j: int, his: Heard, place: Int[np.ndarray, " n"]) -> Evidence:
     """The habits of the others, and of their mean in entity j's row, as far as they make his answers likely."""
     others = [i for i in np.flatnonzero(~evidence.silent).tolist() if i != j]
-    candidates = [_some(evidence, [i]) for i in (*others, j)]
+    mean = _some(evidence, [j])
+    if others:
+        mean = replace(mean, bias=evidence.bias[others].mean(keepdims=True))
+    candidates = [*(_some(evidence, [i]) for i in others), mean]
     fit = np.array([float((his.prior + each.of(his)[:, 0])[np.arange(len(place)), place].sum()) for each in candidates])
     weight = np.exp(fit - fit.max())
     weight /= weight.sum()
@@ -139,21 +159,23 @@ def _alike(evidence: Evidence, j: int, his: Heard, place: Int[np.ndarray, " n"])
 def _moved(mine: Evidence, rows: Evidence, his: Heard, place: Int[np.ndarray, " n"]) -> Evidence:
     """The same with its weights moved by when he was right: the mode of a logistic regression, by Newton's method.
 
-    Each weight's prior is normal around what it was, with the variance that it has among the others, `rows`.
+    The weights' prior is normal around what they were, with the covariance that they have among the others, `rows`:
+    what goes together for all of them does so for him.
     """
     inputs, said = mine.inputs(his)[:, 0], his.codes[:, 0]
     width, classes = inputs.shape[1], mine.by_class.shape[1]
     habits = np.eye(classes)[np.minimum(said, classes - 1)] * (said < classes)[:, None]
     design = np.hstack([inputs, np.ones((len(said), 1)), habits])
     start = np.concatenate([mine.weights[0], mine.bias, mine.by_class[0]])
-    spread = np.concatenate([np.var(rows.weights, axis=0), [np.var(rows.bias)], np.var(rows.by_class, axis=0)])
+    away = np.hstack([rows.weights, rows.bias[:, None], rows.by_class])
+    away = away - away.mean(axis=0)
     # A weight that is the same for all is not known to be his, either.
-    tight = 1.0 / np.maximum(spread, _LEAST_SPREAD)
+    tight = np.linalg.inv(away.T @ away / len(away) + _LEAST_SPREAD * np.eye(len(start)))
     right, found = (said == place).astype(np.float64), start
     for _ in range(_STEPS):
         share = 1.0 / (1.0 + np.exp(-np.clip(design @ found, -_FAR, _FAR)))
-        slope = design.T @ (right - share) - tight * (found - start)
-        curvature = design.T @ (design * (share * (1.0 - share))[:, None]) + np.diag(tight)
+        slope = design.T @ (right - share) - tight @ (found - start)
+        curvature = design.T @ (design * (share * (1.0 - share))[:, None]) + tight
         found = found + np.linalg.solve(curvature, slope)
     weights, bias, by_class = np.split(found, [width, width + 1])
     return replace(mine, weights=weights[None], bias=bias, by_class=by_class[None])
@@ -175,7 +197,7 @@ def _confused(
     others /= np.maximum(others.sum(axis=1, keepdims=True), 1e-12)
     thought = others * np.exp(ratio.astype(np.float64))
     thought /= np.maximum(thought.sum(axis=1, keepdims=True), 1e-12)
-    shrunk = (counts + _PRIOR_WRONG * thought) / (counts.sum(axis=1, keepdims=True) + _PRIOR_WRONG)
+    shrunk = (counts + PRIOR_WRONG * thought) / (counts.sum(axis=1, keepdims=True) + PRIOR_WRONG)
     found = np.log(np.maximum(shrunk, 1e-9) / np.maximum(others, 1e-9))
     np.fill_diagonal(found, 0.0)
     return found.astype(np.float32)

@@ -214,5 +214,6 @@ def _believed(beliefs: Beliefs, policy: Policy, j: int, his: Log, seen: Seen, *,
         expected=policy.combiner.shares(seen.expected),
         shares=seen.shares,
         info=info,
+        usual=policy.combiner.shares(policy.past.expected.astype(np.float64)).mean(axis=0),
         stranger=stranger,
     )
