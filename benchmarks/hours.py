@@ -351,10 +351,16 @@ def large(n: int) -> dict[str, Any]:
     hours = {f"a{j}": n // 40 + j * n // 1_000 for j in range(30)}
     found: dict[str, Any] = {"queries": n, "entities": len(policy.panel), "load": os.getloadavg()[0]}
     for way, target in (("committees", Target(fee_weight=0.0)), ("one each", Target(k=1, fee_weight=0.0))):
-        start = time.perf_counter()
+        start, worked = time.perf_counter(), time.process_time()
         done = assign(policy, table, target, capacity=hours)
-        seconds = time.perf_counter() - start
-        found[way] = {"seconds": round(seconds, 2), "gap": done.gap, "mean_k": float(done.decisions.k.mean())}
+        seconds, worked = time.perf_counter() - start, time.process_time() - worked
+        found[way] = {
+            "seconds": round(seconds, 2),
+            # On a busy machine the clock tells what others do as well.
+            "processor_seconds": round(worked, 2),
+            "gap": done.gap,
+            "mean_k": float(done.decisions.k.mean()),
+        }
     return found
 
 
