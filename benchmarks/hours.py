@@ -1,5 +1,6 @@
 """Claim: where those who are asked most are short, `assign` costs less than by rank with spill-over or at random.
 
+Where people alone are short, and networks nearly as good are not, it is level with asking by rank.
 What is believed of committees, and the step of prices, were once chosen on rows of the split of seed 0. The figures are
 of other splits, on which nothing was chosen; those of recorded pictures and films divide the same rows anew, so that
 intervals come from drawing pictures, or patients, and not rows.
