@@ -2,9 +2,14 @@
 
 A first run of a room's tests finds which of them reach which line, and how long each takes; what it found is kept under
 the sources' hash. Then as many faults of every room, drawn by a seed, are planted in a copy of the sources. A fault is
-killed where a test fails, or takes far longer than it did.
+killed where a test fails, or takes far longer than it did. What a fixture reaches that many tests share counts as
+reached by the first of them alone: so the tests of the file's own name are asked as well. Rooms that are not named stay
+in the result as they were.
 
-    python benchmarks/mutants.py [--sample 60] [--seed 0] [--workers 2] [--kept FILE] [--out FILE]
+With `--again` those alone are planted that survived in the result before: for tests that were written since, and those
+of the file's own name. How many were killed at first stays beside.
+
+    python benchmarks/mutants.py [--sample 60] [--seed 0] [--workers 2] [--kept FILE] [--out FILE] [--again]
 """
 
 import argparse
@@ -16,7 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +47,8 @@ ROOMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 PATIENCE = 60.0
 # A test that takes so much longer than it did hangs; and so long a run may take to begin.
 SLOWER, START = 6.0, 60.0
+# Tests that fail on a machine without any fault are not asked; where more than this share of them do, nothing is known.
+BROKEN = 0.02
 
 _SWAPPED: Mapping[type[ast.AST], Any] = {
     ast.Lt: ast.LtE,
@@ -159,7 +166,7 @@ def every_mutant(room: str) -> list[Mutant]:
     return found
 
 
-def reached(room: str, folder: Path) -> tuple[dict[str, dict[int, list[str]]], dict[str, float]]:
+def reached(room: str, folder: Path, workers: int) -> tuple[dict[str, dict[int, list[str]]], dict[str, float]]:
     """Return which tests reach which lines of which file, and how long each test takes; measured once."""
     tests = [f"tests/{each}" for each in ROOMS[room][1]]
     mark = hashlib.sha256()
@@ -172,19 +179,30 @@ def reached(room: str, folder: Path) -> tuple[dict[str, dict[int, list[str]]], d
                 "COVERAGE_FILE": f"{temporary}/coverage",
                 "ASKWHO_DURATIONS": f"{temporary}/durations.json",
             }
-            options = ["--cov=askwho", "--cov-context=test", "--cov-report=", "-p", "mutants", *_QUIET]
-            done = subprocess.run(
-                [sys.executable, "-m", "pytest", *options, *tests], cwd=ROOT, env=environment, check=False
-            )
-            if done.returncode != 0:
-                raise SystemExit(f"the tests of {room} fail without any fault")
-            durations = json.loads(Path(f"{temporary}/durations.json").read_text(encoding="utf-8"))
-            place.write_text(
-                json.dumps({"lines": _lines(f"{temporary}/coverage", room), "durations": durations}), "utf-8"
-            )
+            options = [
+                "--cov=askwho",
+                "--cov-context=test",
+                "--cov-report=",
+                "-p",
+                "mutants",
+                *_QUIET,
+                "-n",
+                str(workers),
+            ]
+            subprocess.run([sys.executable, "-m", "pytest", *options, *tests], cwd=ROOT, env=environment, check=False)
+            found = json.loads(Path(f"{temporary}/durations.json").read_text(encoding="utf-8"))
+            if len(found["failed"]) > BROKEN * len(found["took"]):
+                raise SystemExit(f"tests of {room} fail without any fault: {found['failed']}")
+            place.write_text(json.dumps({"lines": _lines(f"{temporary}/coverage", room), **found}), "utf-8")
     found = json.loads(place.read_text(encoding="utf-8"))
-    lines = {file: {int(line): names for line, names in each.items()} for file, each in found["lines"].items()}
-    return lines, found["durations"]
+    failed = set(found["failed"])
+    lines = {
+        file: {int(line): [name for name in names if name not in failed] for line, names in each.items()}
+        for file, each in found["lines"].items()
+    }
+    if failed:
+        print(f"{room}: not asked, since they fail without any fault: {sorted(failed)}", flush=True)
+    return lines, found["took"]
 
 
 def _lines(path: str, room: str) -> dict[str, dict[int, list[str]]]:
@@ -203,7 +221,7 @@ def _lines(path: str, room: str) -> dict[str, dict[int, list[str]]]:
     return found
 
 
-_QUIET = ("-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header")
+_QUIET = ("-q", "-p", "no:cacheprovider", "--no-header")
 
 
 def _environment(source: Path) -> dict[str, str]:
@@ -225,49 +243,107 @@ def _environment(source: Path) -> dict[str, str]:
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Note how long a test took, where that is wanted: this file is a plugin of the run that measures."""
     _TOOK[report.nodeid] = _TOOK.get(report.nodeid, 0.0) + report.duration
+    if report.failed:
+        _FAILED.add(report.nodeid)
 
 
-def pytest_sessionfinish() -> None:
-    """Write it down."""
-    if "ASKWHO_DURATIONS" in os.environ:
-        Path(os.environ["ASKWHO_DURATIONS"]).write_text(json.dumps(_TOOK), encoding="utf-8")
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write it down, where all reports come together."""
+    if "ASKWHO_DURATIONS" in os.environ and not hasattr(session.config, "workerinput"):
+        found = {"took": _TOOK, "failed": sorted(_FAILED)}
+        Path(os.environ["ASKWHO_DURATIONS"]).write_text(json.dumps(found), encoding="utf-8")
 
 
 _TOOK: dict[str, float] = {}
+_FAILED: set[str] = set()
 
 
 def tried(mutant: Mutant, lines: Mapping[str, Mapping[int, list[str]]], took: Mapping[str, float]) -> dict[str, Any]:
-    """Plant a fault in a copy of the sources, and return whether a test noticed."""
+    """Return whether a test that reaches a fault noticed it."""
     at = lines.get(mutant.file, {}).get(mutant.line, [])
     # What runs when a module is imported is reached by no test of its own: then by whoever reaches the file.
     names = at or sorted({name for each in lines.get(mutant.file, {}).values() for name in each})
-    tests, left = [], PATIENCE
-    for name in sorted(names, key=lambda each: took.get(each, 1.0)):
-        left -= took.get(name, 1.0)
-        if left < 0 and tests:
-            break
-        tests.append(name)
+    tests = _quickest(names, took)
+    tests += _quickest([name for name in _own(mutant, took) if name not in tests], took)
     row: dict[str, Any] = {"file": mutant.file, "line": mutant.line, "place": mutant.place, "told": mutant.told}
     row |= {"tests": len(tests), "all_tests": len(names)}
-    if not tests:
-        return row | {"killed": False, "how": "no test reaches it"}
+    return row | (planted(mutant, tests, took) if tests else {"killed": False, "how": "no test reaches it"})
+
+
+def planted(mutant: Mutant, tests: list[str], took: Mapping[str, float]) -> dict[str, Any]:
+    """Plant a fault in a copy of the sources, and return whether one of some tests noticed, and how."""
     limit = START + SLOWER * sum(took.get(name, 1.0) for name in tests)
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "src"
         shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
         (source / "askwho" / mutant.file).write_text(mutant.source(), encoding="utf-8")
         (Path(folder) / "tests.txt").write_text("\n".join(tests), encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", *_QUIET, f"@{folder}/tests.txt"]
+        command = [sys.executable, "-m", "pytest", "-x", "-p", "no:xdist", *_QUIET, f"@{folder}/tests.txt"]
         try:
             done = subprocess.run(
                 command, cwd=ROOT, env=_environment(source), capture_output=True, timeout=limit, check=False
             )
         except subprocess.TimeoutExpired:
-            return row | {"killed": True, "how": "hangs"}
-    return row | {
+            return {"killed": True, "how": "hangs"}
+    return {
         "killed": done.returncode != 0,
         "how": {0: "survives", 1: "a test fails"}.get(done.returncode, "an error"),
     }
+
+
+def _own(mutant: Mutant, tests: Iterable[str]) -> list[str]:
+    """Those of some tests that stand in the file of the source's own name."""
+    file = f"test_{Path(mutant.file).stem.strip('_')}.py::"
+    return [name for name in tests if file in name]
+
+
+def collected(room: str) -> list[str]:
+    """Return the names of a room's tests."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", *_QUIET, *(f"tests/{each}" for each in ROOMS[room][1])]
+    done = subprocess.run(command, cwd=ROOT, env=_environment(ROOT / "src"), capture_output=True, text=True, check=True)
+    return [line for line in done.stdout.splitlines() if "::" in line]
+
+
+def again(folder: Path, out: Path, workers: int) -> None:
+    """Plant once more what survived in a result, for the tests that are new since, and write down what still does."""
+    from measure import provenance, write_down  # noqa: PLC0415 - as below
+
+    before = json.loads(out.read_text(encoding="utf-8"))
+    made = provenance(seed=before["provenance"]["seed"])
+    every: dict[str, list[str]] = {}
+    known: dict[str, dict[str, float]] = {}
+    for room in dict.fromkeys(row["room"] for row in before["survivors"]):
+        (newest,) = sorted(folder.glob(f"reached-{room.replace(' ', '-')}-*.json"), key=os.path.getmtime)[-1:]
+        every[room], known[room] = collected(room), json.loads(newest.read_text(encoding="utf-8"))["took"]
+
+    def once_more(row: dict[str, Any]) -> dict[str, Any]:
+        mutant, room = Mutant(*(row[name] for name in ("file", "line", "place", "told"))), row["room"]
+        if mutant not in every_mutant(room):
+            raise SystemExit(f"{mutant.file} has changed since: plant all of {room}")
+        new = [name for name in every[room] if name not in known[room]]
+        tests = list(dict.fromkeys(new + _own(mutant, every[room])))
+        found = row | planted(mutant, tests, known[room])
+        print(
+            "killed  " if found["killed"] else "SURVIVES", *(row[name] for name in ("file", "line", "told")), flush=True
+        )
+        return found
+
+    with ThreadPoolExecutor(workers) as pool:
+        done = list(pool.map(once_more, before["survivors"]))
+    survivors = [row for row in done if not row["killed"]]
+    for room, each in before["rooms"].items():
+        each.setdefault("killed_at_first", each["killed"])
+        each["killed"] = each["drawn"] - sum(row["room"] == room for row in survivors)
+    killed = sum(each["killed"] for each in before["rooms"].values())
+    found = {"drawn": before["drawn"], "killed": killed / before["drawn"], "survivors": survivors, "provenance": made}
+    write_down({"rooms": before["rooms"], **found}, out)
+
+
+def _quickest(names: list[str], took: Mapping[str, float]) -> list[str]:
+    """Those of some tests that there is patience for, the quickest first; one at least, where there are any."""
+    ranked = sorted(names, key=lambda each: took.get(each, 1.0))
+    until = np.cumsum([took.get(each, 1.0) for each in ranked])
+    return ranked[: max(1, int((until <= PATIENCE).sum()))]
 
 
 def main() -> None:
@@ -281,8 +357,12 @@ def main() -> None:
     parser.add_argument("--rooms", help="some of the rooms, separated by commas")
     parser.add_argument("--kept", type=Path, default=Path(tempfile.gettempdir()) / "askwho-mutants", help="a folder")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--again", action="store_true", help="those that survived in `--out` alone")
     given = parser.parse_args()
     given.kept.mkdir(parents=True, exist_ok=True)
+    if given.again:
+        again(given.kept, given.out, given.workers)
+        return
     rooms = given.rooms.split(",") if given.rooms else list(ROOMS)
     everything = {room: every_mutant(room) for room in rooms}
     rng = np.random.default_rng(given.seed)
@@ -291,7 +371,7 @@ def main() -> None:
         for room, mutants in everything.items()
         for i in sorted(rng.permutation(len(mutants))[: given.sample])
     ]
-    known = {room: reached(room, given.kept) for room in dict.fromkeys(room for room, _ in sample)}
+    known = {room: reached(room, given.kept, given.workers) for room in dict.fromkeys(room for room, _ in sample)}
     done: list[dict[str, Any]] = []
     with ThreadPoolExecutor(given.workers) as pool:
         for (room, _), row in zip(sample, pool.map(lambda one: tried(one[1], *known[one[0]]), sample), strict=True):
@@ -305,8 +385,10 @@ def main() -> None:
                 row["how"],
                 flush=True,
             )
-    table = {
+    made = provenance(seed=given.seed)
+    table: dict[str, dict[str, Any]] = {
         room: {
+            "commit": made["commit"],
             "faults": len(everything[room]),
             "drawn": sum(1 for row in done if row["room"] == room),
             "killed": sum(row["killed"] for row in done if row["room"] == room),
@@ -314,11 +396,17 @@ def main() -> None:
         for room in rooms
     }
     survivors = [row for row in done if not row["killed"]]
-    share = 1 - len(survivors) / max(1, len(done))
-    print(table, f"{100 * share:.1f}% of {len(done)} killed")
+    if given.out is not None and given.out.is_file():
+        before = json.loads(given.out.read_text(encoding="utf-8"))
+        table = {room: each for room, each in before["rooms"].items() if room not in table} | table
+        survivors = [row for row in before["survivors"] if row["room"] not in rooms] + survivors
+    drawn, killed = (sum(each[what] for each in table.values()) for what in ("drawn", "killed"))
+    print(table, f"{100 * killed / max(1, drawn):.1f}% of {drawn} killed")
     if given.out is not None:
-        result = {"rooms": table, "drawn": len(done), "killed": share, "survivors": survivors}
-        write_down({**result, "provenance": provenance(seed=given.seed)}, given.out)
+        write_down(
+            {"rooms": table, "drawn": drawn, "killed": killed / drawn, "survivors": survivors, "provenance": made},
+            given.out,
+        )
 
 
 if __name__ == "__main__":
