@@ -267,11 +267,13 @@ def tried(mutant: Mutant, lines: Mapping[str, Mapping[int, list[str]]], took: Ma
     tests += _quickest([name for name in _own(mutant, took) if name not in tests], took)
     row: dict[str, Any] = {"file": mutant.file, "line": mutant.line, "place": mutant.place, "told": mutant.told}
     row |= {"tests": len(tests), "all_tests": len(names)}
-    return row | (planted(mutant, tests, took) if tests else {"killed": False, "how": "no test reaches it"})
+    return row | planted(mutant, tests, took)
 
 
 def planted(mutant: Mutant, tests: list[str], took: Mapping[str, float]) -> dict[str, Any]:
     """Plant a fault in a copy of the sources, and return whether one of some tests noticed, and how."""
+    if not tests:
+        return {"killed": False, "how": "no test reaches it"}
     limit = START + SLOWER * sum(took.get(name, 1.0) for name in tests)
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "src"
@@ -286,7 +288,8 @@ def planted(mutant: Mutant, tests: list[str], took: Mapping[str, float]) -> dict
         except subprocess.TimeoutExpired:
             return {"killed": True, "how": "hangs"}
     return {
-        "killed": done.returncode != 0,
+        # A fault that keeps a test file from being read is noticed; that no test ran at all is not.
+        "killed": done.returncode in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED),
         "how": {0: "survives", 1: "a test fails"}.get(done.returncode, "an error"),
     }
 
@@ -322,7 +325,7 @@ def again(folder: Path, out: Path, workers: int) -> None:
             raise SystemExit(f"{mutant.file} has changed since: plant all of {room}")
         new = [name for name in every[room] if name not in known[room]]
         tests = list(dict.fromkeys(new + _own(mutant, every[room])))
-        found = row | planted(mutant, tests, known[room])
+        found = row | {"tests": len(tests)} | planted(mutant, tests, known[room])
         print(
             "killed  " if found["killed"] else "SURVIVES", *(row[name] for name in ("file", "line", "told")), flush=True
         )
