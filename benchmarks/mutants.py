@@ -6,7 +6,10 @@ killed where a test fails, or takes far longer than it did. What a fixture reach
 reached by the first of them alone: so the tests of the file's own name are asked as well. Rooms that are not named stay
 in the result as they were.
 
-    python benchmarks/mutants.py [--sample 60] [--seed 0] [--workers 2] [--kept FILE] [--out FILE]
+With `--again` those alone are planted that survived in the result before: for tests that were written since, and those
+of the file's own name. How many were killed at first stays beside.
+
+    python benchmarks/mutants.py [--sample 60] [--seed 0] [--workers 2] [--kept FILE] [--out FILE] [--again]
 """
 
 import argparse
@@ -18,7 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -256,17 +259,21 @@ _FAILED: set[str] = set()
 
 
 def tried(mutant: Mutant, lines: Mapping[str, Mapping[int, list[str]]], took: Mapping[str, float]) -> dict[str, Any]:
-    """Plant a fault in a copy of the sources, and return whether a test noticed."""
+    """Return whether a test that reaches a fault noticed it."""
     at = lines.get(mutant.file, {}).get(mutant.line, [])
     # What runs when a module is imported is reached by no test of its own: then by whoever reaches the file.
     names = at or sorted({name for each in lines.get(mutant.file, {}).values() for name in each})
-    own = f"test_{Path(mutant.file).stem.strip('_')}.py::"
     tests = _quickest(names, took)
-    tests += _quickest([name for name in took if own in name and name not in tests], took)
+    tests += _quickest([name for name in _own(mutant, took) if name not in tests], took)
     row: dict[str, Any] = {"file": mutant.file, "line": mutant.line, "place": mutant.place, "told": mutant.told}
     row |= {"tests": len(tests), "all_tests": len(names)}
+    return row | planted(mutant, tests, took)
+
+
+def planted(mutant: Mutant, tests: list[str], took: Mapping[str, float]) -> dict[str, Any]:
+    """Plant a fault in a copy of the sources, and return whether one of some tests noticed, and how."""
     if not tests:
-        return row | {"killed": False, "how": "no test reaches it"}
+        return {"killed": False, "how": "no test reaches it"}
     limit = START + SLOWER * sum(took.get(name, 1.0) for name in tests)
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "src"
@@ -279,11 +286,60 @@ def tried(mutant: Mutant, lines: Mapping[str, Mapping[int, list[str]]], took: Ma
                 command, cwd=ROOT, env=_environment(source), capture_output=True, timeout=limit, check=False
             )
         except subprocess.TimeoutExpired:
-            return row | {"killed": True, "how": "hangs"}
-    return row | {
-        "killed": done.returncode != 0,
+            return {"killed": True, "how": "hangs"}
+    return {
+        # A fault that keeps a test file from being read is noticed; that no test ran at all is not.
+        "killed": done.returncode in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED),
         "how": {0: "survives", 1: "a test fails"}.get(done.returncode, "an error"),
     }
+
+
+def _own(mutant: Mutant, tests: Iterable[str]) -> list[str]:
+    """Those of some tests that stand in the file of the source's own name."""
+    file = f"test_{Path(mutant.file).stem.strip('_')}.py::"
+    return [name for name in tests if file in name]
+
+
+def collected(room: str) -> list[str]:
+    """Return the names of a room's tests."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", *_QUIET, *(f"tests/{each}" for each in ROOMS[room][1])]
+    done = subprocess.run(command, cwd=ROOT, env=_environment(ROOT / "src"), capture_output=True, text=True, check=True)
+    return [line for line in done.stdout.splitlines() if "::" in line]
+
+
+def again(folder: Path, out: Path, workers: int) -> None:
+    """Plant once more what survived in a result, for the tests that are new since, and write down what still does."""
+    from measure import provenance, write_down  # noqa: PLC0415 - as below
+
+    before = json.loads(out.read_text(encoding="utf-8"))
+    made = provenance(seed=before["provenance"]["seed"])
+    every: dict[str, list[str]] = {}
+    known: dict[str, dict[str, float]] = {}
+    for room in dict.fromkeys(row["room"] for row in before["survivors"]):
+        (newest,) = sorted(folder.glob(f"reached-{room.replace(' ', '-')}-*.json"), key=os.path.getmtime)[-1:]
+        every[room], known[room] = collected(room), json.loads(newest.read_text(encoding="utf-8"))["took"]
+
+    def once_more(row: dict[str, Any]) -> dict[str, Any]:
+        mutant, room = Mutant(*(row[name] for name in ("file", "line", "place", "told"))), row["room"]
+        if mutant not in every_mutant(room):
+            raise SystemExit(f"{mutant.file} has changed since: plant all of {room}")
+        new = [name for name in every[room] if name not in known[room]]
+        tests = list(dict.fromkeys(new + _own(mutant, every[room])))
+        found = row | {"tests": len(tests)} | planted(mutant, tests, known[room])
+        print(
+            "killed  " if found["killed"] else "SURVIVES", *(row[name] for name in ("file", "line", "told")), flush=True
+        )
+        return found
+
+    with ThreadPoolExecutor(workers) as pool:
+        done = list(pool.map(once_more, before["survivors"]))
+    survivors = [row for row in done if not row["killed"]]
+    for room, each in before["rooms"].items():
+        each.setdefault("killed_at_first", each["killed"])
+        each["killed"] = each["drawn"] - sum(row["room"] == room for row in survivors)
+    killed = sum(each["killed"] for each in before["rooms"].values())
+    found = {"drawn": before["drawn"], "killed": killed / before["drawn"], "survivors": survivors, "provenance": made}
+    write_down({"rooms": before["rooms"], **found}, out)
 
 
 def _quickest(names: list[str], took: Mapping[str, float]) -> list[str]:
@@ -304,8 +360,12 @@ def main() -> None:
     parser.add_argument("--rooms", help="some of the rooms, separated by commas")
     parser.add_argument("--kept", type=Path, default=Path(tempfile.gettempdir()) / "askwho-mutants", help="a folder")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--again", action="store_true", help="those that survived in `--out` alone")
     given = parser.parse_args()
     given.kept.mkdir(parents=True, exist_ok=True)
+    if given.again:
+        again(given.kept, given.out, given.workers)
+        return
     rooms = given.rooms.split(",") if given.rooms else list(ROOMS)
     everything = {room: every_mutant(room) for room in rooms}
     rng = np.random.default_rng(given.seed)
@@ -329,7 +389,7 @@ def main() -> None:
                 flush=True,
             )
     made = provenance(seed=given.seed)
-    table = {
+    table: dict[str, dict[str, Any]] = {
         room: {
             "commit": made["commit"],
             "faults": len(everything[room]),

@@ -41,7 +41,7 @@ def main() -> None:
     """Fit on every log, and compare with the single."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=os.environ.get("ASKWHO_DATA"), help="where logs/ lies")
-    parser.add_argument("--logs", help="some of the logs, separated by commas")
+    parser.add_argument("--logs", help="some of the logs, separated by commas; name:10 for ten seeds of it")
     parser.add_argument("--rows", type=int, default=3_000, help="training rows at the most; all the others are judged")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--noise", type=int, default=100, help="draws of the noise log")
@@ -51,9 +51,10 @@ def main() -> None:
     cells: list[dict[str, Any]] = []
     losses: dict[str, list[np.ndarray]] = {}
     names = given.logs.split(",") if given.logs else log_names(given.data)
-    for name in [] if given.logs == "none" else names:
+    for each in [] if given.logs == "none" else names:
+        name, _, seeds = each.partition(":")
         log = load_log(given.data, name)
-        for seed in range(given.seeds):
+        for seed in range(int(seeds or given.seeds)):
             fold = folds(log.groups, 2, random_state=seed)
             train = np.random.default_rng(seed).permutation(np.flatnonzero(fold == 0))[: given.rows]
             policy = fit(log.alone(np.sort(train)), learner=given.learner, random_state=seed)

@@ -178,7 +178,7 @@ def hours(found: Found) -> list[str]:
                 f"{desk['realised']['assign']:.3f}",
                 _interval(desk["assign_less_by_rank"]),
                 _interval(desk["assign_less_at_random"]),
-                f"{desk['online_above_offline']:+.1%}",
+                f"{desk['online_above_offline']:+.1%}".replace("-", "−"),
             ]
             for name, desk in found["desks"].items()
         ],
