@@ -139,3 +139,15 @@ sys.exit("numba" in sys.modules)"""
 def test_few_rows_do_not_import_numba():
     found = subprocess.run([sys.executable, "-c", FEW_ROWS], cwd=ROOT, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
+
+
+def test_where_nothing_can_be_kept_it_is_compiled_anew(monkeypatch):
+    from askwho.learners import _compiled  # noqa: PLC0415 - where numba is not installed, nothing here is run
+
+    def njit(*, nogil, cache=False):
+        if cache:
+            raise RuntimeError("no locator available")
+        return lambda function: (function, nogil)
+
+    monkeypatch.setattr(_compiled, "njit", njit)
+    assert _compiled.compiled(abs) == (abs, True)
