@@ -63,15 +63,15 @@ def _key(bits):  # noqa: ANN001, ANN202 - as above
 
 @compiled
 @no_type_check
-def _step(keys, halves, x, row, node):  # noqa: ANN001, ANN202 - as above
-    """The next node of a row: a node's key is its first half, the last quarters are its feature and its left child."""
-    feature, child = U(halves[(node << U(2)) | U(2)]), U(halves[(node << U(2)) | U(3)])
-    return child + U(x[feature + row] > keys[node << U(1)])
+def _step(nodes, x, row, at):  # noqa: ANN001, ANN202 - as above
+    """The next node of a row: a node holds its feature, its left child and its key, from the highest bits down."""
+    node = nodes[at]
+    return ((node >> U(32)) & U(0xFFFF)) + U(x[(node >> U(48)) + row] > np.uint32(node))
 
 
 @compiled
 @no_type_check
-def _few_steps(keys, halves, x, eight, place, rows) -> None:  # noqa: ANN001 - as above
+def _few_steps(nodes, x, eight, place, rows) -> None:  # noqa: ANN001 - as above
     """Take eight rows, wherever they are, a few steps further."""
     a_row, b_row, c_row, d_row = U(rows[U(0)]), U(rows[U(1)]), U(rows[U(2)]), U(rows[U(3)])
     e_row, f_row, g_row, h_row = U(rows[U(4)]), U(rows[U(5)]), U(rows[U(6)]), U(rows[U(7)])
@@ -82,28 +82,28 @@ def _few_steps(keys, halves, x, eight, place, rows) -> None:  # noqa: ANN001 - a
     e_x, f_x = (e_row >> U(3)) * eight + (e_row & U(7)), (f_row >> U(3)) * eight + (f_row & U(7))
     g_x, h_x = (g_row >> U(3)) * eight + (g_row & U(7)), (h_row >> U(3)) * eight + (h_row & U(7))
     for _ in range(_STEPS):
-        a = _step(keys, halves, x, a_x, a)
-        b = _step(keys, halves, x, b_x, b)
-        c = _step(keys, halves, x, c_x, c)
-        d = _step(keys, halves, x, d_x, d)
-        e = _step(keys, halves, x, e_x, e)
-        f = _step(keys, halves, x, f_x, f)
-        g = _step(keys, halves, x, g_x, g)
-        h = _step(keys, halves, x, h_x, h)
+        a = _step(nodes, x, a_x, a)
+        b = _step(nodes, x, b_x, b)
+        c = _step(nodes, x, c_x, c)
+        d = _step(nodes, x, d_x, d)
+        e = _step(nodes, x, e_x, e)
+        f = _step(nodes, x, f_x, f)
+        g = _step(nodes, x, g_x, g)
+        h = _step(nodes, x, h_x, h)
     place[a_row], place[b_row], place[c_row], place[d_row] = a, b, c, d
     place[e_row], place[f_row], place[g_row], place[h_row] = e, f, g, h
 
 
 @compiled
 @no_type_check
-def _go_on(keys, halves, x, eight, place, going, left) -> None:  # noqa: ANN001 - as above
+def _go_on(nodes, x, eight, place, going, left) -> None:  # noqa: ANN001 - as above
     """Take the rows that have not reached a leaf a few steps at a time, until nobody is left; half of them have."""
     while True:
         still = U(0)
         for q in range(left):
             row = U(going[q])
             going[still] = row
-            still += U(keys[U(place[row]) << U(1)] != LEAF)
+            still += U(np.uint32(nodes[U(place[row])]) != LEAF)
         left = still
         if left == U(0):
             break
@@ -111,7 +111,7 @@ def _go_on(keys, halves, x, eight, place, going, left) -> None:  # noqa: ANN001 
         for q in range(left, (left + U(7)) & ~U(7)):
             going[q] = going[left - U(1)]
         for q in range(U(0), left, U(TOGETHER)):
-            _few_steps(keys, halves, x, eight, place, going[q : q + U(TOGETHER)])
+            _few_steps(nodes, x, eight, place, going[q : q + U(TOGETHER)])
 
 
 @compiled
@@ -143,27 +143,27 @@ def walk(nodes, starts, levels, leaves, columns, table, X, total) -> None:  # no
             x[spot + (feature << U(3))] = _key(X[row, feature])
     for tree in range(U(len(levels))):
         start, end = starts[tree], starts[tree + U(1)]
-        keys, halves, leaf = nodes[start:end].view(np.uint32), nodes[start:end].view(np.uint16), leaves[start:end]
+        here, leaf = nodes[start:end], leaves[start:end]
         first, depth = levels[tree, U(0)], levels[tree, U(1)]
         for row in range(U(0), count, U(TOGETHER)):
             y = x[(row >> U(3)) * eight :]
             # Names and no array: what has a name stays in a register.
             a = b = c = d = e = f = g = h = U(0)
             for _ in range(first):
-                a = _step(keys, halves, y, U(0), a)
-                b = _step(keys, halves, y, U(1), b)
-                c = _step(keys, halves, y, U(2), c)
-                d = _step(keys, halves, y, U(3), d)
-                e = _step(keys, halves, y, U(4), e)
-                f = _step(keys, halves, y, U(5), f)
-                g = _step(keys, halves, y, U(6), g)
-                h = _step(keys, halves, y, U(7), h)
+                a = _step(here, y, U(0), a)
+                b = _step(here, y, U(1), b)
+                c = _step(here, y, U(2), c)
+                d = _step(here, y, U(3), d)
+                e = _step(here, y, U(4), e)
+                f = _step(here, y, U(5), f)
+                g = _step(here, y, U(6), g)
+                h = _step(here, y, U(7), h)
             place[row], place[row + U(1)], place[row + U(2)], place[row + U(3)] = a, b, c, d
             place[row + U(4)], place[row + U(5)], place[row + U(6)], place[row + U(7)] = e, f, g, h
         if depth > first:
             for row in range(count):
                 going[row] = row
-            _go_on(keys, halves, x, eight, place, going, count)
+            _go_on(here, x, eight, place, going, count)
         base, column, wide = columns[tree, U(0)], columns[tree, U(1)], columns[tree, U(2)]
         for row in range(count):
             spoken, at = base + U(leaf[U(place[row])]) * wide, row * width + column

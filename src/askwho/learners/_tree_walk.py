@@ -55,7 +55,7 @@ class TreeWalk:
         child = np.where(at_leaf, np.arange(len(order)), place[start + trees.true[order]]) - start
         key = np.where(at_leaf, _compiled.LEAF, _keys(trees.threshold[order])).astype(np.uint64)
         feature = np.where(at_leaf, 0, trees.feature[order]) * _compiled.TOGETHER
-        self._nodes = key | feature.astype(np.uint64) << np.uint64(32) | child.astype(np.uint64) << np.uint64(48)
+        self._nodes = key | child.astype(np.uint64) << np.uint64(32) | feature.astype(np.uint64) << np.uint64(48)
         self._levels = np.array(
             [_first_and_depth(levels[a:b][at_leaf[a:b]]) for a, b in trees.nodes], dtype=np.uint64
         ).reshape(-1, 2)
