@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("--modes", help="some of the modes, separated by commas")
     parser.add_argument("--rows", type=int, default=1500, help="training rows at the most, and as many test rows again")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first", type=int, default=0, help="the first seed, for a run in pieces")
     parser.add_argument("--learner", default="auto")
     parser.add_argument("--judge", action="store_true", help="thin the test rows instead")
     parser.add_argument("--kept", type=Path, help="a file of rows as they come: what is in it is not made again")
@@ -53,16 +54,19 @@ def main() -> None:
     for name in names:
         log = load_log(given.data, name)
         log = log.rows(np.flatnonzero(log.asked.all(axis=1)))
-        for seed in range(given.seeds):
+        for seed in range(given.first, given.first + given.seeds):
             fold = folds(log.groups, 2, random_state=seed)
             rng = np.random.default_rng(seed)
             train, test = (rng.permutation(np.flatnonzero(fold == part))[: given.rows] for part in (0, 1))
             if given.judge:
+                if all((name, seed, mode) in done for mode in modes[1:]):
+                    continue
                 policy = fit(log.rows(np.sort(train)), learner=given.learner, random_state=seed)
                 for mode in modes[1:]:
-                    row = judged(policy, log.rows(np.sort(test)), mode, seed)
-                    found.append({"log": name, "seed": seed, "mode": mode, **row})
-                    print(name, seed, mode, row, flush=True)
+                    row = {"log": name, "seed": seed, "mode": mode}
+                    found.append(row | judged(policy, log.rows(np.sort(test)), mode, seed))
+                    _keep(given.kept, found[-1:])
+                    print(found[-1], flush=True)
                 continue
             for mode in [mode for mode in modes if (name, seed, mode) not in done]:
                 start = time.perf_counter()
@@ -73,9 +77,7 @@ def main() -> None:
                 ]
                 took = time.perf_counter() - start
                 found += rows
-                if given.kept is not None:
-                    with given.kept.open("a", encoding="utf-8") as file:
-                        file.writelines(json.dumps(row) + "\n" for row in rows)
+                _keep(given.kept, rows)
                 print(f"{name} {seed} {mode}: {took:.1f} s", flush=True)
     summary = summarise_judged(found) if given.judge else summarise(found)
     if given.out is not None:
@@ -86,6 +88,13 @@ def main() -> None:
 def _read(kept: Path) -> list[dict[str, Any]]:
     """The rows that an earlier run has written, a line each."""
     return [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
+
+
+def _keep(kept: Path | None, rows: list[dict[str, Any]]) -> None:
+    """Add rows to the file of those kept, where there is one."""
+    if kept is not None:
+        with kept.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
 
 
 def thin(log: Log, mode: str, seed: int) -> Log:

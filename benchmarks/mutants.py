@@ -2,7 +2,9 @@
 
 A first run of a room's tests finds which of them reach which line, and how long each takes; what it found is kept under
 the sources' hash. Then as many faults of every room, drawn by a seed, are planted in a copy of the sources. A fault is
-killed where a test fails, or takes far longer than it did.
+killed where a test fails, or takes far longer than it did. What a fixture reaches that many tests share counts as
+reached by the first of them alone: so the tests of the file's own name are asked as well. Rooms that are not named stay
+in the result as they were.
 
     python benchmarks/mutants.py [--sample 60] [--seed 0] [--workers 2] [--kept FILE] [--out FILE]
 """
@@ -42,6 +44,8 @@ ROOMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 PATIENCE = 60.0
 # A test that takes so much longer than it did hangs; and so long a run may take to begin.
 SLOWER, START = 6.0, 60.0
+# Tests that fail on a machine without any fault are not asked; where more than this share of them do, nothing is known.
+BROKEN = 0.02
 
 _SWAPPED: Mapping[type[ast.AST], Any] = {
     ast.Lt: ast.LtE,
@@ -159,7 +163,7 @@ def every_mutant(room: str) -> list[Mutant]:
     return found
 
 
-def reached(room: str, folder: Path) -> tuple[dict[str, dict[int, list[str]]], dict[str, float]]:
+def reached(room: str, folder: Path, workers: int) -> tuple[dict[str, dict[int, list[str]]], dict[str, float]]:
     """Return which tests reach which lines of which file, and how long each test takes; measured once."""
     tests = [f"tests/{each}" for each in ROOMS[room][1]]
     mark = hashlib.sha256()
@@ -172,19 +176,30 @@ def reached(room: str, folder: Path) -> tuple[dict[str, dict[int, list[str]]], d
                 "COVERAGE_FILE": f"{temporary}/coverage",
                 "ASKWHO_DURATIONS": f"{temporary}/durations.json",
             }
-            options = ["--cov=askwho", "--cov-context=test", "--cov-report=", "-p", "mutants", *_QUIET]
-            done = subprocess.run(
-                [sys.executable, "-m", "pytest", *options, *tests], cwd=ROOT, env=environment, check=False
-            )
-            if done.returncode != 0:
-                raise SystemExit(f"the tests of {room} fail without any fault")
-            durations = json.loads(Path(f"{temporary}/durations.json").read_text(encoding="utf-8"))
-            place.write_text(
-                json.dumps({"lines": _lines(f"{temporary}/coverage", room), "durations": durations}), "utf-8"
-            )
+            options = [
+                "--cov=askwho",
+                "--cov-context=test",
+                "--cov-report=",
+                "-p",
+                "mutants",
+                *_QUIET,
+                "-n",
+                str(workers),
+            ]
+            subprocess.run([sys.executable, "-m", "pytest", *options, *tests], cwd=ROOT, env=environment, check=False)
+            found = json.loads(Path(f"{temporary}/durations.json").read_text(encoding="utf-8"))
+            if len(found["failed"]) > BROKEN * len(found["took"]):
+                raise SystemExit(f"tests of {room} fail without any fault: {found['failed']}")
+            place.write_text(json.dumps({"lines": _lines(f"{temporary}/coverage", room), **found}), "utf-8")
     found = json.loads(place.read_text(encoding="utf-8"))
-    lines = {file: {int(line): names for line, names in each.items()} for file, each in found["lines"].items()}
-    return lines, found["durations"]
+    failed = set(found["failed"])
+    lines = {
+        file: {int(line): [name for name in names if name not in failed] for line, names in each.items()}
+        for file, each in found["lines"].items()
+    }
+    if failed:
+        print(f"{room}: not asked, since they fail without any fault: {sorted(failed)}", flush=True)
+    return lines, found["took"]
 
 
 def _lines(path: str, room: str) -> dict[str, dict[int, list[str]]]:
@@ -203,7 +218,7 @@ def _lines(path: str, room: str) -> dict[str, dict[int, list[str]]]:
     return found
 
 
-_QUIET = ("-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header")
+_QUIET = ("-q", "-p", "no:cacheprovider", "--no-header")
 
 
 def _environment(source: Path) -> dict[str, str]:
@@ -225,15 +240,19 @@ def _environment(source: Path) -> dict[str, str]:
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Note how long a test took, where that is wanted: this file is a plugin of the run that measures."""
     _TOOK[report.nodeid] = _TOOK.get(report.nodeid, 0.0) + report.duration
+    if report.failed:
+        _FAILED.add(report.nodeid)
 
 
-def pytest_sessionfinish() -> None:
-    """Write it down."""
-    if "ASKWHO_DURATIONS" in os.environ:
-        Path(os.environ["ASKWHO_DURATIONS"]).write_text(json.dumps(_TOOK), encoding="utf-8")
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write it down, where all reports come together."""
+    if "ASKWHO_DURATIONS" in os.environ and not hasattr(session.config, "workerinput"):
+        found = {"took": _TOOK, "failed": sorted(_FAILED)}
+        Path(os.environ["ASKWHO_DURATIONS"]).write_text(json.dumps(found), encoding="utf-8")
 
 
 _TOOK: dict[str, float] = {}
+_FAILED: set[str] = set()
 
 
 def tried(mutant: Mutant, lines: Mapping[str, Mapping[int, list[str]]], took: Mapping[str, float]) -> dict[str, Any]:
@@ -241,12 +260,9 @@ def tried(mutant: Mutant, lines: Mapping[str, Mapping[int, list[str]]], took: Ma
     at = lines.get(mutant.file, {}).get(mutant.line, [])
     # What runs when a module is imported is reached by no test of its own: then by whoever reaches the file.
     names = at or sorted({name for each in lines.get(mutant.file, {}).values() for name in each})
-    tests, left = [], PATIENCE
-    for name in sorted(names, key=lambda each: took.get(each, 1.0)):
-        left -= took.get(name, 1.0)
-        if left < 0 and tests:
-            break
-        tests.append(name)
+    own = f"test_{Path(mutant.file).stem.strip('_')}.py::"
+    tests = _quickest(names, took)
+    tests += _quickest([name for name in took if own in name and name not in tests], took)
     row: dict[str, Any] = {"file": mutant.file, "line": mutant.line, "place": mutant.place, "told": mutant.told}
     row |= {"tests": len(tests), "all_tests": len(names)}
     if not tests:
@@ -257,7 +273,7 @@ def tried(mutant: Mutant, lines: Mapping[str, Mapping[int, list[str]]], took: Ma
         shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
         (source / "askwho" / mutant.file).write_text(mutant.source(), encoding="utf-8")
         (Path(folder) / "tests.txt").write_text("\n".join(tests), encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", *_QUIET, f"@{folder}/tests.txt"]
+        command = [sys.executable, "-m", "pytest", "-x", "-p", "no:xdist", *_QUIET, f"@{folder}/tests.txt"]
         try:
             done = subprocess.run(
                 command, cwd=ROOT, env=_environment(source), capture_output=True, timeout=limit, check=False
@@ -268,6 +284,13 @@ def tried(mutant: Mutant, lines: Mapping[str, Mapping[int, list[str]]], took: Ma
         "killed": done.returncode != 0,
         "how": {0: "survives", 1: "a test fails"}.get(done.returncode, "an error"),
     }
+
+
+def _quickest(names: list[str], took: Mapping[str, float]) -> list[str]:
+    """Those of some tests that there is patience for, the quickest first; one at least, where there are any."""
+    ranked = sorted(names, key=lambda each: took.get(each, 1.0))
+    until = np.cumsum([took.get(each, 1.0) for each in ranked])
+    return ranked[: max(1, int((until <= PATIENCE).sum()))]
 
 
 def main() -> None:
@@ -291,7 +314,7 @@ def main() -> None:
         for room, mutants in everything.items()
         for i in sorted(rng.permutation(len(mutants))[: given.sample])
     ]
-    known = {room: reached(room, given.kept) for room in dict.fromkeys(room for room, _ in sample)}
+    known = {room: reached(room, given.kept, given.workers) for room in dict.fromkeys(room for room, _ in sample)}
     done: list[dict[str, Any]] = []
     with ThreadPoolExecutor(given.workers) as pool:
         for (room, _), row in zip(sample, pool.map(lambda one: tried(one[1], *known[one[0]]), sample), strict=True):
@@ -305,8 +328,10 @@ def main() -> None:
                 row["how"],
                 flush=True,
             )
+    made = provenance(seed=given.seed)
     table = {
         room: {
+            "commit": made["commit"],
             "faults": len(everything[room]),
             "drawn": sum(1 for row in done if row["room"] == room),
             "killed": sum(row["killed"] for row in done if row["room"] == room),
@@ -314,11 +339,17 @@ def main() -> None:
         for room in rooms
     }
     survivors = [row for row in done if not row["killed"]]
-    share = 1 - len(survivors) / max(1, len(done))
-    print(table, f"{100 * share:.1f}% of {len(done)} killed")
+    if given.out is not None and given.out.is_file():
+        before = json.loads(given.out.read_text(encoding="utf-8"))
+        table = {room: each for room, each in before["rooms"].items() if room not in table} | table
+        survivors = [row for row in before["survivors"] if row["room"] not in rooms] + survivors
+    drawn, killed = (sum(each[what] for each in table.values()) for what in ("drawn", "killed"))
+    print(table, f"{100 * killed / max(1, drawn):.1f}% of {drawn} killed")
     if given.out is not None:
-        result = {"rooms": table, "drawn": len(done), "killed": share, "survivors": survivors}
-        write_down({**result, "provenance": provenance(seed=given.seed)}, given.out)
+        write_down(
+            {"rooms": table, "drawn": drawn, "killed": killed / drawn, "survivors": survivors, "provenance": made},
+            given.out,
+        )
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ from askwho_studies._kept import fingerprint, kept
 from askwho_studies.paper import _image_scores, _image_study
 from askwho_studies.paper._frontiers import Points
 from askwho_studies.paper._image_claims import best_within
-from askwho_studies.paper._image_experiments import EXPERIMENTS
-from askwho_studies.paper._image_scores import TRAINED_BY, panel_of, scored, split
+from askwho_studies.paper._image_experiments import EXPERIMENTS, Arm
+from askwho_studies.paper._image_scores import TRAINED_BY, panel_of, rates_chosen, scored, split
 from askwho_studies.paper._images import Images, read_images
 from askwho_studies.paper._pools import drawn_classes, known_classes, specialists
 
@@ -311,3 +311,11 @@ def test_the_best_setting_within_a_budget_is_chosen_on_other_rows():
     fees = np.array([0.0, 0.1, 0.5])
     errors, chosen = np.array([0.2, 0.4, 0.0]), np.array([0.3, 0.1, 0.0])
     assert best_within(Points(np.arange(3.0), errors, fees, np.ones(3), chosen, fees), 0.2) == (60.0, 0.1)
+
+
+def test_the_rate_that_was_chosen_is_told_of_arms_that_choose(tmp_path):
+    np.savez(
+        tmp_path / "rates-shift-max-best-rate.npz", rates=np.array([0.1, 0.2, 0.3]), held=np.array([3.0, 1.0, 2.0])
+    )
+    arms = {"shift max": Arm("max"), "shift max, best rate": Arm("max", rates=(0.1, 0.2, 0.3))}
+    assert rates_chosen(tmp_path, arms) == {"shift max, best rate": 0.2}

@@ -10,7 +10,8 @@ from askwho._unit import Unit
 from askwho.core import folds
 from askwho.data import read_log
 from askwho.fitting import fit, fold_count
-from askwho.fitting._asking import learn_turns
+from askwho.fitting._asking import FEWEST_WHOLE, learn_turns
+from askwho.fitting._fit import _width
 from askwho.replay import Replay
 from tests import policies, synthetic
 from tests.logs import log_of_arrays
@@ -224,3 +225,25 @@ def test_bytes_are_refused_before_anything_is_learned(base):
         InvalidInputError, match="must hold text, numbers or dates to be learned from, got bytes: decode"
     ):
         fit(read_log(table, synthetic.COLUMNS), base=base)
+
+
+@pytest.mark.parametrize(("whole", "width"), [(FEWEST_WHOLE, 3), (FEWEST_WHOLE - 1, 2)])
+def test_the_largest_committee_is_one_that_enough_rows_can_score(whole, width):
+    table, row = synthetic.classification(300), np.arange(300)
+    # So many rows have three answers, all others two.
+    for name, there in (("both", row < whole), ("noise", row == 299), ("left", row < 299)):
+        table[f"answer_{name}"] = np.where(there, table[f"answer_{name}"], None)
+    assert _width(read_log(table, synthetic.COLUMNS), 12) == width
+    assert _width(read_log(synthetic.classification(300), synthetic.COLUMNS), 1) == 1
+
+
+def test_one_answer_a_row_tells_of_nobody_but_the_first():
+    table = synthetic.classification(300)
+    for place, name in enumerate(("left", "right", "both", "noise")):
+        table[f"answer_{name}"] = np.where(np.arange(300) % 4 == place, table[f"answer_{name}"], None)
+    assert _width(read_log(table, synthetic.COLUMNS), 12) == 1
+
+
+def test_a_base_of_our_own_is_believed_by_its_doubts_where_hours_are_limited():
+    assert policies.fitted("own base").cardinality.rationing is not None
+    assert policies.fitted("classes").cardinality.rationing is None

@@ -8,7 +8,7 @@ import pytest
 from askwho import Target, calibrate, evaluate, load, read_log, save, teaching_questions, with_expert
 from askwho.core import Cell
 from askwho.exceptions import InvalidInputError
-from askwho.fitting._skill import Skill
+from askwho.fitting._skill import Skill, _noise
 from tests import synthetic
 from tests.persistence.alike import same_decisions, same_state, same_verdicts
 from tests.policies import fitted, promising, queries
@@ -326,3 +326,9 @@ def test_who_answers_for_itself_and_who_ranks_by_scores_are_refused():
         with_expert(fitted("own base"), "base", expert("own base", 20, 3, name="base"))
     with pytest.raises(InvalidInputError, match="`count` must be"):
         teaching_questions(fitted("classes"), queries("classes"), count=0)
+
+
+def test_what_was_not_answered_is_no_part_of_how_errors_vary():
+    errors = (np.random.default_rng(0).random((400, 3)) < 0.3).astype(float)
+    holes = np.concatenate([errors, np.full((4000, 3), np.nan)])
+    assert _noise(holes, most=1.0) == pytest.approx(_noise(errors, most=1.0))

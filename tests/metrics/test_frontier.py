@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from askwho.exceptions import InvalidInputError
 from askwho.metrics import Frontier, area, stated_budgets
 
 points = st.lists(st.tuples(st.floats(0, 10), st.floats(0, 1)), min_size=1, max_size=12)
@@ -44,3 +45,22 @@ def test_an_error_that_is_reached_but_for_rounding_is_reached():
     frontier = Frontier.of([1.0, 2.0], [0.4, 0.3])
     assert frontier.fee_for(0.3 * (1 - 1e-15)) == 2.0
     assert np.isnan(frontier.fee_for(0.3 - 1e-6))
+
+
+@pytest.mark.parametrize("fees", [[], [1.0, np.inf], [1.0, np.nan]])
+def test_a_hull_of_nothing_or_of_what_is_not_finite_is_refused(fees):
+    for given_fees, errors in ((fees, [0.1] * len(fees)), ([0.1] * len(fees), fees)):
+        with pytest.raises(InvalidInputError, match="must be finite, one point at least"):
+            Frontier.of(given_fees, errors)
+
+
+def test_where_the_best_is_free_budgets_begin_at_a_fiftieth_of_the_cheapest_fee():
+    assert stated_budgets([0.0, 0.5, 2.0], 0.0)[0] == pytest.approx(0.01)
+    # A fee of less than one counts as a fee.
+    assert stated_budgets([0.0, 0.0, 0.25], 0.0)[[0, -1]] == pytest.approx([0.005, 0.25])
+    # Where nobody charges anything any budget will do.
+    assert stated_budgets([0.0, 0.0], 0.0)[[0, -1]] == pytest.approx([1.0, 2.0])
+
+
+def test_a_budget_below_the_cheapest_setting_counts_as_its_error():
+    assert area(Frontier.of([1.0, 3.0], [0.5, 0.1]), np.array([0.1, 3.0])) == pytest.approx(0.3)

@@ -184,6 +184,25 @@ def test_committees_with_an_unasked_member_are_refused_or_skipped_and_counted():
     assert m.scored_share(selection, answers) == pytest.approx(np.mean(asked))
 
 
+def test_of_several_sizes_those_that_can_be_scored_are_and_one_that_never_can_is_refused():
+    panel, scores = Panel.two_stage({"a": 1.0, "b": 1.0}), np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]])
+    selection, truth = select_top_k(scores, 3, panel=panel), np.array([0, 0])
+    # The second query lacks the last of the three: the mean of that size is of the first alone.
+    some = Answers(np.array([[0, 1, 1], [1, 1, 0]]), np.array([[0, 0, 0], [0, 0, 1]], dtype=np.int8))
+    assert m.accuracy_majority(selection, some, truth, every_k=True, missing="skip").tolist() == [0.5, 0.5, 0.0]
+    none = Answers(some.values, np.array([[0, 0, 1], [0, 0, 1]], dtype=np.int8))
+    with pytest.raises(ValueError, match="one committee be scored at least"):
+        m.accuracy_majority(selection, none, truth, every_k=True, missing="skip")
+
+
+def test_the_deferral_loss_adds_what_every_member_costs():
+    selection = select_top_k([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]], 2, panel=Panel.two_stage({"a": 1.0, "b": 1.0}))
+    costs = np.array([[0.5, 0.25, 4.0], [4.0, 0.1, 2.0]])
+    assert m.prefix_deferral_losses(selection, costs).tolist() == [[0.5, 0.75], [2.0, 2.1]]
+    assert m.deferral_loss(selection, costs) == pytest.approx((0.75 + 2.1) / 2)
+    assert m.deferral_loss(selection, costs, every_k=True).tolist() == pytest.approx([1.25, 1.425])
+
+
 def test_abstaining_costs_its_penalty_and_lowers_coverage():
     panel = Panel.selective([0, 1], penalty=0.3)
     answers = Answers.from_table(np.empty((3, 0)), panel)

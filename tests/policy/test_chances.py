@@ -5,6 +5,7 @@ import pytest
 
 from askwho.core import Answers
 from askwho.policy import LearnedChances, effective
+from askwho.policy._learned_chances import _coupled, _joint
 
 N, SIZE = 3000, 5
 
@@ -121,3 +122,11 @@ def test_effective_rows_are_kishs():
     assert effective(np.array([3.0, 1.0])) == pytest.approx(16 / 10)
     assert effective(np.ones(6), np.array([0, 0, 0, 1, 2, 3])) == pytest.approx(36 / 12)
     assert effective(np.zeros(3)) == 0
+
+
+def test_numbers_a_row_that_never_came_have_no_chance():
+    rng = np.random.default_rng(0)
+    columns = rng.random((600, 4)).argsort(axis=1) < 2
+    odds, sizes = _coupled(np.full((600, 4), 0.5), columns)
+    assert (sizes > 0).tolist() == [False, False, True, False, False]
+    np.testing.assert_allclose(_joint(odds, sizes, np.ones((600, 4), dtype=bool)), 0.0)

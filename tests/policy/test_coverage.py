@@ -1,9 +1,14 @@
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 
 from askwho import Target
 from askwho.data import Columns, read_log
 from askwho.fitting import fit
-from askwho.policy import Coverage
+from askwho.policy import Coverage, Newcomers
+from askwho.policy._coverage import _supported
+from tests import policies
 
 
 def test_an_entity_is_not_asked_where_the_log_never_asked_it():
@@ -36,3 +41,16 @@ def test_somebody_can_always_be_asked():
     coverage, _ = Coverage.fit(X, asked, np.arange(1000) % 3)
     assert coverage is not None
     assert coverage.of(np.array([[1.0]])).all()
+
+
+def test_half_of_the_usual_share_is_enough():
+    known = _supported(np.array([[0.25, 0.4], [0.24, 0.4]]), np.array([0.5, 0.5]))
+    assert known.tolist() == [[True, True], [False, True]]
+
+
+def test_newcomers_are_known_everywhere_and_others_where_they_were():
+    policy, knows = policies.fitted("classes"), np.array([[True, False, True, False], [False] * 4])
+    newcomers = Newcomers.nobody(4, most=1.0)
+    judge = replace(policy.judge, coverage=SimpleNamespace(of=lambda _: knows), newcomers=newcomers)
+    # Where nobody is known everybody may be asked.
+    assert judge._covered(np.zeros((2, 3))).tolist() == [knows[0].tolist(), [True] * 4]

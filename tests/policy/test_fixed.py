@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from askwho import Target, fit
+from askwho import InvalidInputError, Target, fit
+from askwho._parts import State
 from askwho._unit import Unit
 from askwho.core import Answers, Cell
 from askwho.data import Columns, read_log
@@ -13,6 +14,7 @@ from askwho.fitting import calibrate
 from askwho.persistence import load, save
 from askwho.policy import Fixed, Outcomes
 from askwho.replay import Replay, alike, constant_committees
+from askwho.replay._alike import _errors
 
 FEES = {"cheap": 1.0, "good": 3.0, "twin": 3.0}
 
@@ -120,6 +122,42 @@ def test_they_are_saved_with_the_policy(policy, tmp_path):
     for target in (Target(budget=1.0), Target(budget=3.0), Target(budget=6.0)):
         assert again.setting(target) == policy.setting(target)
         assert again.setting(target, in_turn=True) == policy.setting(target, in_turn=True)
+
+
+@pytest.mark.parametrize("members", [[[0, -2]], [[-1, 0]], [[0.0, 1.0]]])
+def test_committees_with_nobody_first_or_with_strangers_are_refused(members):
+    good = Fixed(np.array([[0, -1]]), np.zeros((1, 2)), np.ones((1, 2)))
+    assert Fixed.from_state(good.to_state()).members.tolist() == [[0, -1]]
+    arrays = good.to_state().arrays | {
+        "members": np.array(members, dtype=np.float64 if members == [[0.0, 1.0]] else np.int32)
+    }
+    with pytest.raises(InvalidInputError, match="somebody in every committee"):
+        Fixed.from_state(State(arrays=arrays))
+
+
+def test_in_turn_whoever_the_log_does_not_know_there_is_passed_over(policy):
+    seen = policy.see({"x_0": [0.0, 0.3], "x_1": [0.1, -2.0]})
+    case = policy.combiner.case(Answers(np.ones((2, 3), dtype=np.intp), np.zeros((2, 3), dtype=np.int8)), seen, None)
+    case = replace(case, there=np.array([[True, False, True], [False, True, True]]))
+
+    def step(asked):
+        beliefs, rates = policy.combiner.beliefs, np.zeros(2)
+        return policy.turns.next(beliefs, case, asked=asked, fees=seen.fees, fee_weights=rates, alike=(1, 0))[0]
+
+    asked = np.zeros((2, 3), dtype=bool)
+    assert step(asked).tolist() == [0, 1]
+    asked[[0, 1], [0, 1]] = True
+    assert step(asked).tolist() == [-1, -1]
+
+
+def test_in_turn_rows_that_a_member_was_not_asked_about_are_not_scored(policy):
+    full = table(60, 7)
+    log = read_log(full, COLUMNS)
+    lacking = read_log(full | {"answer_cheap": np.where(np.arange(60) < 20, None, full["answer_cheap"])}, COLUMNS)
+    judges = [(np.arange(60), policy.turns.asking)]
+    whole, some = (Replay.of(policy, each) for each in (log, lacking))
+    np.testing.assert_array_equal(_errors(some, np.array([1, 2]), judges), _errors(whole, np.array([1, 2]), judges))
+    assert np.isnan(_errors(some, np.array([0, 1]), judges)).tolist() == [True] * 20 + [False] * 40
 
 
 def test_the_papers_own_policies_have_none():

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from askwho import InvalidInputError, Target
-from tests import policies
+from askwho.data import read_log
+from askwho.fitting import fit
+from tests import policies, synthetic
 
 
 @pytest.mark.parametrize(
@@ -72,3 +74,15 @@ def test_numbers_of_other_libraries_are_numbers():
     target = Target(budget=np.float32(0.5), confidence=np.float64(0.9))
     assert type(target.budget) is type(target.confidence) is float
     assert Target(k=np.int64(2)).k == 2
+
+
+def test_why_no_more_can_be_asked_is_said():
+    policy, queries = policies.fitted("classes"), policies.queries("classes", 3)
+    log = read_log(synthetic.classification(200), synthetic.COLUMNS)
+    two = fit(log, learner="linear", base="none", cv=2, max_k=2)
+    with pytest.raises(InvalidInputError, match="between 1 and 2, got 3: no more were learned of together"):
+        two.decide(queries, Target(k=3))
+    with pytest.raises(InvalidInputError, match="between 1 and 2, got 3: no more are available"):
+        policy.decide(queries, Target(k=3), available=["left", "both"])
+    with pytest.raises(InvalidInputError, match="between 1 and 4, got 5: the panel has 4 entities"):
+        policy.decide(queries, Target(k=5))

@@ -53,6 +53,15 @@ def test_a_copy_comes_after_somebody_who_adds_something():
     assert order.tolist() == [[0, 2, 1]]
 
 
+def test_half_a_copy_loses_half_of_what_it_is_worth():
+    overlap = np.zeros((3, 3))
+    overlap[0, 1] = 0.5
+    # The second repeats half of .4: it costs .2 + .2, and comes before .45, but not before .35.
+    for other, order in ((0.45, [0, 1, 2]), (0.35, [0, 2, 1])):
+        costs = np.array([[0.1, 0.2, other]])
+        assert by_marginal_gain(costs, np.full((1, 3), 0.4), overlap, 3).tolist() == [order]
+
+
 def twins(n, seed):
     """Three experts of which two are one, and a weaker one who errs by herself."""
     rng = np.random.default_rng(seed)

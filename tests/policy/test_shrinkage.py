@@ -81,3 +81,13 @@ def test_of_squares_a_few_queries_do_not_decide():
         errors = np.square(good * rng.normal(size=good.shape)) * wild
         kept.append(Shrinkage.fit(np.square(good), errors, squared=True).own.mean())
     assert min(kept) > 0.6
+
+
+def test_who_is_told_apart_from_the_others_keeps_a_slope_of_his_own():
+    rng = np.random.default_rng(2)
+    expected = rng.uniform(0.1, 0.9, (20000, 3))
+    # What is expected of the first two is borne out, and of the third nothing is.
+    errors = (rng.random(expected.shape) < np.where(np.arange(3) < 2, expected, 0.5)).astype(float)
+    own = Shrinkage.fit(expected, errors).own
+    assert own[2] < 0.1
+    assert own[:2].min() > 0.8

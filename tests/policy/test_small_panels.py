@@ -10,8 +10,8 @@ from askwho.beliefs import Sets
 from askwho.core import Answers, elementwise_error
 from askwho.data import Columns, read_log
 from askwho.evaluation import evaluate
-from askwho.fitting import fit
-from askwho.fitting._small_panels import clearly_better
+from askwho.fitting import _small_panels, fit
+from askwho.fitting._small_panels import _fits, clearly_better
 from askwho.policy import Outcomes
 from askwho.replay import Replay
 from tests import policies, synthetic
@@ -225,3 +225,15 @@ def test_the_pool_stays_where_models_of_sets_are_clearly_worse(monkeypatch):
     policy = fit(read_log(triage(400), NURSES), learner="linear", base="none", cv=3)
     assert policy.combiner.rule == "posterior"
     assert policy.combiner.beliefs.sets is None
+
+
+def test_a_model_for_every_set_is_learned_where_it_is_not_too_large(policy, monkeypatch):
+    replay = Replay.of(policy, read_log(synthetic.known(50), policy.columns))
+    case = replay.believed()[1]
+    known, classes = 0 if case.known is None else case.known.shape[1], len(case.labels)
+    weights = 2**4 * (known + classes * (1 + 3 * 4)) * classes
+    for most, fits in ((weights, True), (weights - 1, False)):
+        monkeypatch.setattr(_small_panels, "_MOST_WEIGHTS", most)
+        assert _fits(replay, case, 4) == fits
+    # One class is nothing to tell apart, however small the model.
+    assert not _fits(replay, replace(case, labels=case.labels[:1]), 4)

@@ -5,7 +5,8 @@ import pytest
 from scipy.special import ndtri
 
 from askwho.core import Answers, Cell, Entity, Panel
-from askwho.replay._imagined import Before, imagined
+from askwho.replay._correlated import correlations
+from askwho.replay._imagined import Before, _by_class, imagined
 from tests.logs import log_of_arrays
 
 N, STRONG, WEAK, CLASSES = 3000, 5, 5, 6
@@ -120,3 +121,47 @@ def test_few_queries_have_both_and_pairs_are_drawn_to_their_like():
     drawn = imagined(part, np.tile(RATES, (N, 1)), np.random.default_rng(2), anew=True)
     lost = [(each.errors[:, :STRONG] > 0).all(axis=1).mean() for each in (drawn, log)]
     assert lost[0] == pytest.approx(lost[1], abs=0.025)
+
+
+def test_whoever_errs_on_a_class_as_often_as_was_expected_stays_as_he_was():
+    rng = np.random.default_rng(0)
+    expected = rng.uniform(0.1, 0.6, (400, 2))
+    # Of the second half of the rows nobody was asked: what is expected in the mean stands in.
+    asked = np.tile(np.arange(400)[:, None] < 200, (1, 2))
+    wrong = np.zeros((400, 2), dtype=bool)
+    for j in range(2):
+        wrong[: round(expected[:200, j].sum()), j] = True
+    found = _by_class(expected, wrong, asked, np.zeros(400))
+    np.testing.assert_allclose(found, expected, atol=0.01)
+    # Twice as many mistakes of a class move it up there, and nowhere else.
+    often = wrong.copy()
+    often[:100] = True
+    classes = (np.arange(400) >= 200).astype(np.intp)
+    moved = _by_class(expected, often, asked | True, classes)
+    assert (moved[:200] > expected[:200]).all()
+    assert (moved[200:] < expected[200:]).all()
+
+
+def test_who_was_always_wrong_on_a_class_may_be_right_there_once():
+    expected = np.tile([[0.1], [0.9]], (2500, 1))
+    found = _by_class(expected, np.ones((5000, 1), dtype=bool), np.ones((5000, 1), dtype=bool), np.zeros(5000))
+    # As if he had erred in 995 of a thousand, where half was expected: the odds of one in nine times 199.
+    assert found[0, 0] == pytest.approx(199 / 9 / (1 + 199 / 9))
+    assert found[1, 0] < 1.0
+
+
+def test_correlations_are_those_of_a_panel_whatever_the_rows_order():
+    log = world(0.8, 0.0)
+    likely, wrong = np.tile(RATES, (N, 1)), log.errors > 0
+    # Skill that differs by query: rows in another order are the same rows.
+    likely = np.clip(likely + np.random.default_rng(5).normal(0, 0.05, likely.shape), 0.02, 0.98)
+    mixed = np.random.default_rng(4).permutation(N)
+    found = correlations(likely, wrong, log.asked)
+    np.testing.assert_allclose(correlations(likely[mixed], wrong[mixed], log.asked[mixed]), found, atol=1e-9)
+    np.testing.assert_allclose(np.diag(found), 1.0)
+    assert np.linalg.eigvalsh(found).min() > 0
+    # Copies of one have a correlation of nearly one, and the matrix is still one of correlations.
+    copies = correlations(likely[:, [0, 0, 0, 5]], wrong[:, [0, 0, 0, 5]], log.asked[:, :4])
+    np.testing.assert_allclose(np.diag(copies), 1.0)
+    assert copies[0, 1] > 0.9
+    assert np.linalg.eigvalsh(copies).min() > 0

@@ -106,3 +106,27 @@ def test_prices_go_from_nothing_to_where_money_alone_decides():
     assert prices[-1] == pytest.approx(2.0 * 0.9 / 0.1)
     # Where nobody charges anything there is one price.
     np.testing.assert_array_equal(price_grid(np.zeros(3), expected), [0.0])
+
+
+def test_what_was_said_of_a_row_and_nothing_where_nothing_was():
+    policy, table = policies.fitted("classes"), policies.queries("classes", 30)
+    table["answer_left"][0] = None
+    replay = Replay.of(policy, read_log(table, policy.columns))
+    assert replay.answer(0, 0) is None
+    assert replay.answer(1, 0) == table["answer_left"][1]
+    graded = policies.fitted("grades")
+    assert Replay.of(graded, read_log(policies.queries("grades", 30), graded.columns)).answer(0, 0) is None
+
+
+def test_budgets_are_those_of_the_best_whom_the_log_knows_though_somebody_has_holes():
+    policy, table = policies.fitted("classes"), policies.queries("classes", 200)
+    whole = Replay.of(policy, read_log(table, policy.columns)).budgets
+    table["answer_both"][:20] = None
+    # The best is who he was: a few holes of his do not make another's fee the measure.
+    np.testing.assert_allclose(Replay.of(policy, read_log(table, policy.columns)).budgets, whole)
+
+
+def test_a_fee_of_a_hundredth_of_the_largest_is_told_from_nothing():
+    expected = np.array([[0.1, 0.5]])
+    told, free = (price_grid(np.array([cheap, 100.0]), expected)[-1] for cheap in (1.0, 0.99))
+    assert told == pytest.approx(100 * free)

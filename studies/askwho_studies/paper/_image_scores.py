@@ -202,6 +202,20 @@ def trained_on(cache: Path) -> list[str]:
     return sorted(found)
 
 
+def rates_chosen(cache: Path, arms: Mapping[str, Arm]) -> dict[str, float]:
+    """Return the learning rate that was found best for each arm that chooses one."""
+    chosen: dict[str, float] = {}
+    for name in (name for name, arm in arms.items() if arm.rates):
+        with np.load(cache / f"rates-{_file(name)}.npz", allow_pickle=False) as stored:
+            chosen[name] = _least(stored)
+    return chosen
+
+
+def _least(tried: Mapping[str, np.ndarray]) -> float:
+    """The rate whose loss on held-out images was the least."""
+    return float(tried["rates"][tried["held"].argmin()])
+
+
 def _file(arm: str) -> str:
     """What an arm is called in the names of files."""
     return arm.replace(" ", "-").replace(",", "")
@@ -236,8 +250,7 @@ def _best_rate(
         return {"rates": np.array(arm.rates), "held": np.array(held)}
 
     mark = f"{_asked(experiment, images, quick=False)}; {arm}; {training}"
-    found = kept(cache / f"rates-{_file(name)}.npz", mark, tried)
-    return float(found["rates"][found["held"].argmin()])
+    return _least(kept(cache / f"rates-{_file(name)}.npz", mark, tried))
 
 
 def _scores(

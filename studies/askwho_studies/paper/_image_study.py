@@ -19,7 +19,7 @@ from askwho_studies._kept import fingerprint, kept
 from askwho_studies.paper._frontiers import REPETITIONS, Progress
 from askwho_studies.paper._image_claims import image_claims
 from askwho_studies.paper._image_experiments import EXPERIMENTS, Experiment
-from askwho_studies.paper._image_scores import TRAINED_BY, scored, trained_on
+from askwho_studies.paper._image_scores import TRAINED_BY, rates_chosen, scored, trained_on
 from askwho_studies.paper._images import Images, read_images
 from askwho_studies.paper._panels import ENCODER, NO_ENCODER, study, write
 from askwho_studies.paper._scored import LAMBDAS, Scored
@@ -106,6 +106,7 @@ def run_images(
             # A policy may be that of an arm that was left out, so only here is it left out.
             **_settings(replace(experiment, arms={arm: experiment.arms[arm] for arm in by_arm}), images, encoder),
             "policies trained on": trained_on(cache),
+            "rates chosen": rates_chosen(cache, {arm: experiment.arms[arm] for arm in by_arm}),
         },
         arms={arm: summary(measured) for arm, measured in by_arm.items()},
         claims=image_claims(name, by_arm),
