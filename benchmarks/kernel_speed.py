@@ -4,6 +4,8 @@ Each commit is checked out, fits a policy with a forest on the same 1,500 rows o
 own commands on the same tables, one commit after the other, several rounds. Every command is run on two sizes: what the
 larger takes beyond the smaller is of rows alone, and what the larger takes in all has start and layout in it, too.
 Processor time is that of all threads, by the kernel's own account; wall time on a machine that others use says less.
+The later commit runs twice: with numba, the extra `fast`, and with numba out of reach. With numba every command is
+run once before any is counted, for numba compiles what it does not find compiled; what that took is written down, too.
 
 numbers    `askwho route`, 5 entities, ten numbers known of a query
 thirty     likewise with 30 entities
@@ -23,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +35,13 @@ from measure import ROOT, provenance, write_down
 SEED = 0
 LEARNED = 1_500
 ROUNDS = 3
-# Rows of the smaller and of the larger table: the former is past the batch from which trees are laid out.
+# Rows of the smaller and of the larger table: the former is past the batch from which trees are laid out. The later
+# commit has a larger one still: of 100,000 rows it takes half a second, and what its start takes varies by as much.
 SIZES = {
-    "numbers": (20_000, 100_000),
-    "thirty": (20_000, 60_000),
-    "text": (20_000, 50_000),
-    "evaluate": (16_384, 65_536),
+    "numbers": (20_000, 100_000, 400_000),
+    "thirty": (20_000, 60_000, 200_000),
+    "text": (20_000, 50_000, 80_000),
+    "evaluate": (16_384, 65_536, 65_536),
 }
 # What the policies of these know: how many entities, and whether there is a text.
 PANELS = {"numbers": (5, False), "thirty": (30, False), "text": (5, True), "evaluate": (5, False)}
@@ -71,48 +75,73 @@ def _compare(given: argparse.Namespace, names: list[str]) -> None:
         place = Path(folder)
         _tables(place, names, given.scale)
         trees = [place / f"tree-{i}" for i in range(len(given.commits))]
+        blocked = place / "blocked"
+        blocked.mkdir()
+        (blocked / "numba.py").write_text('raise ImportError("out of reach")\n')
         for tree, commit in zip(trees, given.commits, strict=True):
             _git("worktree", "add", "--detach", "--force", str(tree), commit)
+        sides = [*(_Side(tree) for tree in trees), _Side(trees[-1], blocked)]
         try:
-            for tree in trees:
-                fitting = ["--fit", str(tree / "policies"), "--only", ",".join(names)]
-                _run(tree, [sys.executable, str(Path(__file__).resolve()), *fitting])
+            for side in sides[:-1]:
+                fitting = ["--fit", str(side.tree / "policies"), "--only", ",".join(names)]
+                _run(side, [sys.executable, str(Path(__file__).resolve()), *fitting])
             for name in names:
-                results[name] = _measured(place, trees, name, given)
+                results[name] = _measured(place, sides, name, given)
         finally:
             for tree in trees:
                 _git("worktree", "remove", "--force", str(tree))
-    libraries = ("numpy", "scikit-learn", "onnxruntime", "pyarrow", "askwho")
+    libraries = ("numpy", "scikit-learn", "onnxruntime", "pyarrow", "numba", "askwho")
     results["provenance"] = provenance(seed=SEED, libraries=libraries)
     write_down(results, given.out)
 
 
-def _measured(place: Path, trees: list[Path], name: str, given: argparse.Namespace) -> dict[str, Any]:
-    """What both commits take for one part, round after round."""
+@dataclass(frozen=True)
+class _Side:
+    """A commit that is checked out, and a folder that comes before everything installed."""
+
+    tree: Path
+    before: Path | None = None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        paths = [*([str(self.before)] if self.before else []), str(self.tree / "src")]
+        return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+
+
+def _measured(place: Path, sides: list[_Side], name: str, given: argparse.Namespace) -> dict[str, Any]:
+    """What both commits take for one part, round after round; the later one without numba, too."""
     if name == "one":
-        rounds = [[_decision(tree) for tree in trees] for _ in range(given.rounds)]
+        rounds = [[_decision(side) for side in sides] for _ in range(given.rounds)]
         took = [statistics.median(each) for each in zip(*rounds, strict=True)]
         print(name, took, file=sys.stderr, flush=True)
         return {"microseconds": took, "times": took[0] / took[1], "every": rounds}
     sizes = [_scaled(size, given.scale) for size in SIZES[name]]
+    cold = _run(sides[1], _command(place, sides[1].tree, name, sizes[0]))
+    taken = [sizes[:2], *([sizes[0], sizes[2]] for _ in sides[1:])]
     every: list[list[list[tuple[float, float]]]] = []
     for _ in range(given.rounds):
-        every.append([[_run(tree, _command(place, tree, name, size)) for size in sizes] for tree in trees])
+        every.append(
+            [[_run(side, _command(place, side.tree, name, size)) for size in taken[i]] for i, side in enumerate(sides)]
+        )
         print(name, every[-1], file=sys.stderr, flush=True)
     found: dict[str, Any] = {"rows": sizes}
     for kind, which in (("processor", 0), ("wall", 1)):
         small, large = (
-            [statistics.median(rounds[side][size][which] for rounds in every) for side in range(len(trees))]
+            [statistics.median(rounds[side][size][which] for rounds in every) for side in range(len(sides))]
             for size in (0, 1)
         )
-        beyond = [(b - a) / (sizes[1] - sizes[0]) for a, b in zip(small, large, strict=True)]
+        beyond = [(b - a) / (both[1] - both[0]) for a, b, both in zip(small, large, taken, strict=True)]
+        # A command of as many rows as the earlier commit had.
+        whole = [a + each * (sizes[1] - sizes[0]) for a, each in zip(small, beyond, strict=True)]
         found[kind] = {
             "microseconds_a_row": [1e6 * each for each in beyond],
             "times_beyond_the_start": beyond[0] / beyond[1],
-            "seconds_of_the_larger": large,
-            "times_of_the_larger": large[0] / large[1],
+            "times_beyond_the_start_without_numba": beyond[0] / beyond[2],
+            "seconds_of_the_larger": whole,
+            "times_of_the_larger": whole[0] / whole[1],
+            "times_of_the_larger_without_numba": whole[0] / whole[2],
         }
-    return found | {"every": every}
+    return found | {"first": cold, "every": every}
 
 
 def _command(place: Path, tree: Path, name: str, rows: int) -> list[str]:
@@ -123,11 +152,10 @@ def _command(place: Path, tree: Path, name: str, rows: int) -> list[str]:
     return [*start, "route", policy, table, "--fee-weight", str(FEE_WEIGHT), "--out", str(tree / "routes.parquet")]
 
 
-def _run(tree: Path, command: list[str]) -> tuple[float, float]:
+def _run(side: _Side, command: list[str]) -> tuple[float, float]:
     """Processor seconds of a command and of its threads, and seconds by the clock."""
-    environment = os.environ | {"PYTHONPATH": str(tree / "src")}
     start = time.perf_counter()
-    process = subprocess.Popen(command, env=environment, cwd=tree, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=side.environment, cwd=side.tree, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     wall = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -136,11 +164,9 @@ def _run(tree: Path, command: list[str]) -> tuple[float, float]:
     return used.ru_utime + used.ru_stime, wall
 
 
-def _decision(tree: Path) -> float:
-    command = [sys.executable, str(Path(__file__).resolve()), "--one", str(tree / "policies" / _panel("numbers"))]
-    done = subprocess.run(
-        command, env=os.environ | {"PYTHONPATH": str(tree / "src")}, cwd=tree, capture_output=True, check=True
-    )
+def _decision(side: _Side) -> float:
+    command = [sys.executable, str(Path(__file__).resolve()), "--one", str(side.tree / "policies" / _panel("numbers"))]
+    done = subprocess.run(command, env=side.environment, cwd=side.tree, capture_output=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -154,8 +180,8 @@ def _tables(place: Path, names: list[str], scale: float) -> None:
     for name in names:
         if name in SIZES:
             entities, text = PANELS[name]
-            table = log(_scaled(SIZES[name][1], scale), 1, entities, text=text)
-            for size in SIZES[name]:
+            table = log(_scaled(SIZES[name][2], scale), 1, entities, text=text)
+            for size in set(SIZES[name]):
                 rows = _scaled(size, scale)
                 write_table(place / f"{name}-{rows}.parquet", {key: values[:rows] for key, values in table.items()})
 

@@ -347,17 +347,19 @@ def kernel_speed(found: Found) -> list[str]:
         part = found[name]
         cells = [f"{each:.1f} µs" for each in part["processor"]["microseconds_a_row"]]
         cells += [f"{part[kind]['times_beyond_the_start']:.1f}" for kind in ("processor", "wall")]
-        cells += [f"{part['rows'][1]:,}"]
+        cells += [f"{part['processor']['times_beyond_the_start_without_numba']:.1f}", f"{part['rows'][1]:,}"]
         rows.append([what, *cells, *(f"{part[kind]['times_of_the_larger']:.1f}" for kind in ("processor", "wall"))])
     one = found["one"]
     rows.append(["one decision", *(f"{each:.0f} µs" for each in one["microseconds"]), "-", f"{one['times']:.1f}"])
-    rows[-1] += ["1", "-", "-"]
+    rows[-1] += ["-", "1", "-", "-"]
     head = (
         "",
         f"a row at {found['compared'][0][:7]}",
         "a row now",
+        "a row without numba",
         "times, processor",
         "times, clock",
+        "times without numba, processor",
         "rows",
         "command, processor",
         "command, clock",

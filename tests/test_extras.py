@@ -25,6 +25,7 @@ WITHOUT = {
     "lightgbm": ["tests/structure/test_flow.py", "tests/metrics/test_frontier.py"],
     "matplotlib": ["tests/report/test_words.py", "tests/report/test_findings.py"],
     "tokenizers": [f"tests/data/test_{name}.py" for name in ("encoder", "log", "minilm", "tables")],
+    "numba": ["tests/learners/test_tree_layout.py", "tests/persistence/test_batches.py"],
     "aiohttp": ["tests/experts", "tests/live/test_breaker.py"],
     "psycopg": ["tests/ledger/test_ledger.py", "tests/ledger/test_messages.py"],
 }

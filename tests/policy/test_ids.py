@@ -4,9 +4,11 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from askwho.policy._ids import made_up_ids
+from askwho import InvalidInputError
+from askwho.policy._ids import checked_ids, made_up_ids
 
 FORKS = """
 import os
@@ -32,3 +34,33 @@ def test_a_fork_does_not_go_on_with_the_names_of_its_parent():
     done = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, text=True, check=True)
     first, second = done.stdout.split()
     assert first != second
+
+
+def texts(*entries):
+    return np.array(entries, dtype=object)
+
+
+def test_texts_are_ids_as_they_are_and_nobody_elses_array():
+    given = texts("a", " b", "1")
+    found = checked_ids(given, 3)
+    given[0] = "other"
+    assert found.tolist() == ["a", " b", "1"]
+
+
+@pytest.mark.parametrize("given", [["a", "b"], np.array(["a", "b"]), texts("a", "b")], ids=["list", "words", "objects"])
+def test_the_same_ids_in_any_column(given):
+    assert checked_ids(given, 2).tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (texts("a", " "), "must not be empty"),
+        (texts("a", None), "must not be empty"),
+        (texts("a", "a"), "each query once"),
+        (texts("a"), "one for each of the 2"),
+    ],
+)
+def test_ids_that_name_nobody_or_two_are_refused(given, words):
+    with pytest.raises(InvalidInputError, match=words):
+        checked_ids(given, 2)

@@ -14,6 +14,7 @@ from jaxtyping import Float
 
 from askwho.learners._graph import IR, OPSET, TREES_OPSET, Graph
 from askwho.learners._tree_layout import TreeLayout
+from askwho.learners._tree_walk import TreeWalk, lay_out
 
 # What the trees say of a block of rows, a number for each row, tree and output, takes 16 MiB at the most.
 _BLOCK_CELLS = 1 << 22
@@ -61,7 +62,7 @@ class TreeModel(Graph):
         self.outputs = int(self.session.get_outputs()[0].shape[1])
         trees = int(self.session.get_modelmeta().custom_metadata_map["trees"])
         self.together = max(1, _BLOCK_CELLS // (trees * self.outputs))
-        self._layout: TreeLayout | None = None
+        self._layout: TreeLayout | TreeWalk | None = None
         self._laying_out = Lock()
 
     def predict(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n m"]:
@@ -74,11 +75,11 @@ class TreeModel(Graph):
         return np.concatenate([self._run(rows[i : i + self.together]) for i in range(0, len(rows), self.together)])
 
     @property
-    def layout(self) -> TreeLayout:
+    def layout(self) -> TreeLayout | TreeWalk:
         """The same trees, laid out for many rows: once, whoever asks first."""
         with self._laying_out:
             if self._layout is None:
-                self._layout = TreeLayout(self.model)
+                self._layout = lay_out(self.model)
             return self._layout
 
     def _run(self, rows: np.ndarray) -> np.ndarray:

@@ -32,9 +32,17 @@ def made_up_ids(n: int) -> Shaped[np.ndarray, " n"]:
     return np.array([f"{call}-{i}" for i in range(n)], dtype=object)
 
 
+def _are_texts(given: Any) -> bool:  # noqa: ANN401 - any column
+    """Whether a column is what ids are made into, as a file is read: texts, none of them empty."""
+    if not isinstance(given, np.ndarray) or given.dtype != object or given.ndim != 1:
+        return False
+    texts = given.tolist()
+    return set(map(type, texts)) == {str} and all(map(str.strip, texts))
+
+
 def checked_ids(given: Any, n: int, name: str = "id") -> Shaped[np.ndarray, " n"]:  # noqa: ANN401 - any column
     """Return ids as text, one a query, each its own; or say what is wrong with them."""
-    ids = id_texts(column(given, name))
+    ids = given.copy() if _are_texts(given) else id_texts(column(given, name))
     if len(ids) != n:
         raise InvalidInputError(f"`{name}` must be one for each of the {n} queries, got {len(ids)}.")
     different = set(ids.tolist())
