@@ -126,6 +126,29 @@ def test_nodes_that_no_root_leads_to_are_refused():
         tree_walk._by_levels(nodes)
 
 
+@pytest.mark.parametrize(("name", "value"), [("featureids", 99), ("featureids", -1), ("truenodeids", 1 << 20)])
+def test_features_and_children_that_are_not_there_are_refused(name, value):
+    onnx = pytest.importorskip("onnx")
+    whole = onnx.ModelProto.FromString(graph_of_forest(regressor(3)))
+    attribute = next(each for each in whole.graph.node[0].attribute if each.name == f"nodes_{name}")
+    attribute.ints[0] = value
+    with pytest.raises(InvalidInputError, match="features and children exist"):
+        lay_out(whole.SerializeToString())
+
+
+def test_trees_that_are_cut_otherwise_are_laid_out_as_before():
+    onnx = pytest.importorskip("onnx")
+    whole = onnx.ModelProto.FromString(graph_of_forest(regressor(3)))
+    attribute = next(each for each in whole.graph.node[0].attribute if each.name == "nodes_modes")
+    attribute.strings[0] = b"BRANCH_LT"
+    assert isinstance(lay_out(whole.SerializeToString()), TreeLayout)
+
+
+def test_rows_of_other_features_are_refused():
+    with pytest.raises(InvalidInputError, match="`X` must have shape"):
+        lay_out(graph_of_forest(regressor(3))).predict(NEW[:, :2])
+
+
 FEW_ROWS = """import sys
 import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor

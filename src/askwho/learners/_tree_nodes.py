@@ -36,6 +36,12 @@ class TreeNodes:
         starts = np.array([start for start, _ in self.leaves])
         if not np.array_equal(starts, constants["starts"]) or len(self.table) != self.leaves[-1][1]:
             raise InvalidInputError("`model` must hold trees one after the other, each with a row for every leaf.")
+        # Compiled code looks nothing up twice: what lies outside of a tree or of a row would be read all the same.
+        room = np.repeat([end - start for start, end in self.nodes], [end - start for start, end in self.nodes])
+        inner = ~self.leaf
+        ends = ((self.feature, self.features), (self.true, room), (self.false, room))
+        if any(((each < 0) | (each >= end))[inner].any() for each, end in ends):
+            raise InvalidInputError("`model` must hold trees whose features and children exist.")
 
     def __len__(self) -> int:
         return len(self.nodes)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float32, Int, UInt16, UInt32
 
+from askwho import _validation as check
 from askwho._threads import processors
 from askwho.exceptions import InvalidInputError
 from askwho.learners._tree_layout import TreeLayout
@@ -29,7 +30,8 @@ def lay_out(model: bytes) -> "TreeLayout | TreeWalk":
         return TreeLayout(model)
     trees = TreeNodes(model)
     most = max(end - start for start, end in trees.nodes)
-    return TreeWalk(trees, walk) if most <= _MOST_NODES and trees.features <= _MOST_FEATURES else TreeLayout(model)
+    fits = most <= _MOST_NODES and trees.features <= _MOST_FEATURES and {b"LEAF", b"BRANCH_LEQ"}.issuperset(trees.modes)
+    return TreeWalk(trees, walk) if fits else TreeLayout(model)
 
 
 class TreeWalk:
@@ -43,7 +45,7 @@ class TreeWalk:
     def __init__(self, trees: TreeNodes, walk: Any) -> None:  # noqa: ANN401 - numba's functions have no types
         from askwho.learners import _compiled  # noqa: PLC0415 - the one seam to this optional dependency
 
-        self._walk, self._trees = walk, len(trees)
+        self._walk, self._trees, self._features = walk, len(trees), trees.features
         self.outputs = trees.table.shape[1]
         self._width = -(-self.outputs // _compiled.FOUR) * _compiled.FOUR
         order, levels = _by_levels(trees)
@@ -65,6 +67,7 @@ class TreeWalk:
 
     def predict(self, X: Float32[np.ndarray, "n d"]) -> Float[np.ndarray, "n m"]:
         """Return the mean of the leaves, shape (n, outputs): block by block, on every processor there is."""
+        check.same_shape(X, "X", (len(X), self._features), "the features that the trees were learned from")
         said = np.empty((len(X), self.outputs))
 
         def work(start: int) -> None:
