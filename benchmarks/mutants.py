@@ -325,6 +325,8 @@ def again(folder: Path, out: Path, workers: int) -> None:
             raise SystemExit(f"{mutant.file} has changed since: plant all of {room}")
         new = [name for name in every[room] if name not in known[room]]
         tests = list(dict.fromkeys(new + _own(mutant, every[room])))
+        if not tests:
+            return row
         found = row | {"tests": len(tests)} | planted(mutant, tests, known[room])
         print(
             "killed  " if found["killed"] else "SURVIVES", *(row[name] for name in ("file", "line", "told")), flush=True

@@ -329,6 +329,8 @@ def test_who_answers_for_itself_and_who_ranks_by_scores_are_refused():
 
 
 def test_what_was_not_answered_is_no_part_of_how_errors_vary():
-    errors = (np.random.default_rng(0).random((400, 3)) < 0.3).astype(float)
-    holes = np.concatenate([errors, np.full((4000, 3), np.nan)])
+    errors = np.random.default_rng(0).uniform(0.0, 0.6, (400, 3))
+    holes = np.concatenate([errors, np.full((400, 3), np.nan)])
+    # The variance of a uniform number, as a part of m (1 − m).
+    assert _noise(errors, most=1.0) == pytest.approx(0.03 / 0.21, abs=0.02)
     assert _noise(holes, most=1.0) == pytest.approx(_noise(errors, most=1.0))

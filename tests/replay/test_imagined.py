@@ -165,3 +165,15 @@ def test_correlations_are_those_of_a_panel_whatever_the_rows_order():
     np.testing.assert_allclose(np.diag(copies), 1.0)
     assert copies[0, 1] > 0.9
     assert np.linalg.eigvalsh(copies).min() > 0
+
+
+def test_pairs_that_contradict_each_other_still_make_correlations():
+    # On rows of their own the first two err together, so do the last two, and the outer two never: no panel is so.
+    rng = np.random.default_rng(6)
+    one = rng.random((2000, 1)) < 0.5
+    asked = np.repeat(np.array([[True, True, False], [False, True, True], [True, False, True]]), 2000, axis=0)
+    wrong = np.concatenate([np.tile(one, 3), np.tile(one, 3), np.hstack([one, one, ~one])]) & asked
+    found = correlations(np.full(asked.shape, 0.5), wrong, asked)
+    np.testing.assert_allclose(np.diag(found), 1.0)
+    assert np.linalg.eigvalsh(found).min() > 0
+    assert found[0, 1] > 0.2 > found[0, 2]
