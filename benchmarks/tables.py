@@ -503,6 +503,20 @@ def siege(found: Found) -> list[str]:
     return _table((*head, "in flight at all kills (at one)", "charged", "minutes"), rows)
 
 
+def mutants(found: Found) -> list[str]:
+    """Return, by room, how many faults there could be, how many were planted, and how many of them tests noticed."""
+    rooms = found["rooms"]
+    first = {room: each["killed_at_first"] for room, each in rooms.items() if "killed_at_first" in each}
+    rows = [
+        [room, f"{each['faults']:,}", str(each["drawn"]), str(first.get(room, "-")), str(each["killed"])]
+        for room, each in rooms.items()
+    ]
+    told, every = sum(rooms[room]["drawn"] for room in first), sum(each["killed"] for each in rooms.values())
+    begun = f"{sum(first.values())} of {told}" if first else "-"
+    rows.append(["all", "", str(found["drawn"]), begun, f"{every} ({every / found['drawn']:.1%})"])
+    return _table(("room", "faults that could be", "planted", "noticed at first", "noticed now"), rows)
+
+
 TABLES: dict[str, Callable[[Found], list[str]]] = {
     **{
         each.__name__: each
@@ -523,6 +537,7 @@ TABLES: dict[str, Callable[[Found], list[str]]] = {
             large_fit,
             live,
             siege,
+            mutants,
         )
     },
     "live:throughput": live_throughput,
