@@ -2,11 +2,14 @@
 
 from askwho.replay._alike import Judges, alike, constant_committees
 from askwho.replay._chances import chances_of, looked_up
+from askwho.replay._joined import checked_scores, joined
 from askwho.replay._later import later, none_later
+from askwho.replay._prices import price_grid
 from askwho.replay._ranked import Ranked
-from askwho.replay._replay import Replay, Taken, at_size, checked_scores, joined, members_of, price_grid
+from askwho.replay._replay import Replay
 from askwho.replay._residuals import intervals_at_once, intervals_in_turn
 from askwho.replay._robust import corrected, like_at_once, pooled_ratio
+from askwho.replay._taken import Taken, at_size, members_of
 
 __all__ = [
     "Judges",

@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 from numpy.typing import ArrayLike
 
-from askwho import _validation as check
 from askwho._types import FloatTable, Order
 from askwho.core import Answers, Cell, elementwise_error, in_order, unusable_errors
 from askwho.data import Log
@@ -40,8 +39,11 @@ from askwho.policy import (
 )
 from askwho.replay._chances import chances_of, looked_up
 from askwho.replay._imagined import Before, imagined
+from askwho.replay._joined import checked_scores, joined
 from askwho.replay._others import Others
+from askwho.replay._prices import price_grid
 from askwho.replay._robust import corrected, like_at_once
+from askwho.replay._taken import Taken, at_size, members_of
 
 # Prices at which rankings are compared: the area under their hull moves little with more.
 _PRICES_TO_COMPARE = 9
@@ -51,38 +53,6 @@ _DRAWS = 4
 _TOGETHER = 1 << 14
 # Budgets that the area is a mean over.
 _BUDGETS = 20
-
-
-@dataclass(frozen=True, eq=False)
-class Taken:
-    """What asking in turn came to at one price, query by query.
-
-    Args:
-        errors: shape (n,); NaN where somebody was to be asked whose answer the log does not have.
-        fees: shape (n,), what was charged; NaN likewise.
-        order: shape (n, depth), who was asked, −1 after the last.
-        values: shape (n,), what was decided; whatever stands where errors are not known is to be ignored.
-    """
-
-    errors: Float[np.ndarray, " n"]
-    fees: Float[np.ndarray, " n"]
-    order: Int[np.ndarray, "n d"]
-    values: Shaped[np.ndarray, " n"]
-
-    @property
-    def sizes(self) -> Int[np.ndarray, " n"]:
-        """How many were asked, shape (n,)."""
-        return (self.order >= 0).sum(axis=1)
-
-    def at(self, chosen: Int[np.ndarray, " m"]) -> "Taken":
-        """Return the same of some."""
-        return Taken(self.errors[chosen], self.fees[chosen], self.order[chosen], self.values[chosen])
-
-    @classmethod
-    def together(cls, parts: "Sequence[Taken]") -> "Taken":
-        """Return what came of one part of the queries after the other."""
-        columns = ([each.errors, each.fees, each.order, each.values] for each in parts)
-        return cls(*(np.concatenate(column) for column in zip(*columns, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -533,54 +503,3 @@ def _said(log: Log) -> Answers:
     if log.answers is not None:
         return log.answers
     return named_answers(log.panel, np.where(log.asked, Cell.ANSWERED, Cell.NOT_ASKED).astype(np.int8))
-
-
-def members_of(order: Int[np.ndarray, "n K"], sizes: Int[np.ndarray, " n"], count: int) -> Bool[np.ndarray, "n a"]:
-    """Return who is among the first of each query's order, shape (n, |A|); −1 is nobody."""
-    inside = (np.arange(order.shape[1]) < sizes[:, None]) & (order >= 0)
-    found = np.zeros((len(order), count + 1), dtype=bool)
-    np.put_along_axis(found, np.where(inside, order, count), values=True, axis=1)
-    return found[:, :count]
-
-
-def at_size(per_k: Shaped[np.ndarray, "n K"], sizes: Int[np.ndarray, " n"]) -> Shaped[np.ndarray, " n"]:
-    """Return each query's entry at its own size, shape (n,), out of a table with one column for each k."""
-    return in_order(per_k, sizes[:, None] - 1)[:, 0]
-
-
-def checked_scores(scores: ArrayLike, policy: Policy, rows: int | None = None) -> FloatTable:
-    """Return somebody else's scores, shape (n, |A|), or say what is wrong with them; `rows` is None for any number."""
-    table = check.table(scores, "scores", entities=policy.panel.names)
-    if rows is not None:
-        check.same_shape(table, "scores", (rows, len(policy.panel)), "one row for each query of the log")
-    return table
-
-
-def joined(policy: Policy, log: Log, seen: Seen) -> Log:
-    """Return a log of the whole panel, in which whoever answers for itself has answered."""
-    outside = tuple(entity.name for entity, own in zip(policy.panel.entities, policy.panel.own, strict=True) if not own)
-    for names in (policy.panel.names, outside):
-        # Whoever came later may have a column anywhere.
-        if log.panel.names != names and sorted(log.panel.names) == sorted(names):
-            log = log.seated(names)
-    if log.panel.names == policy.panel.names:
-        return log
-    if log.panel.names != outside:
-        raise InvalidInputError(
-            f"`log` must have the entities of the policy, {list(outside)}, got {list(log.panel.names)}."
-        )
-    return log.behind(policy.panel, seen.answers(policy.panel, log.answers))
-
-
-def price_grid(
-    fees: Float[np.ndarray, " a"], expected: Float[np.ndarray, "..."], count: int = 31
-) -> Float[np.ndarray, " p"]:
-    """Return prices λ from 0 to where money alone decides, shape (count,); errors of any shape tell their spread."""
-    paid = fees[fees > 0]
-    if not paid.size:
-        return np.zeros(1)
-    # What one more answer can save is no less than the errors that are expected, however alike everybody is.
-    spread = max(float(np.quantile(expected, 0.95) - np.quantile(expected, 0.05)), float(np.mean(expected))) or 1.0
-    # A fee under a hundredth of the largest is as good as free: no price need tell it from nothing.
-    cheap = paid[paid >= paid.max() / 100].min()
-    return np.concatenate([[0.0], np.geomspace(0.003 * spread / paid.max(), 2.0 * spread / cheap, count - 1)])

@@ -5,7 +5,8 @@ from jaxtyping import Bool, Float
 
 from askwho.core import Cell
 from askwho.policy import Asking, Intervals, NumberCase, Numbers, Outcomes, grouped
-from askwho.replay._replay import Replay, members_of
+from askwho.replay._replay import Replay
+from askwho.replay._taken import members_of
 
 # Every so many prices are looked at: neighbours choose nearly the same committees.
 _STEP = 3
