@@ -22,6 +22,7 @@ FOUR = 4
 """Numbers that are added at a time."""
 # Steps between two looks at who has reached a leaf.
 _STEPS = 3
+# Of the bits of a float32 its sign, and those of infinity: what is above them is no number (IEEE 754).
 _SIGN, _INFINITE = np.uint32(0x80000000), np.uint32(0x7F800000)
 
 
