@@ -1,11 +1,11 @@
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 
 from askwho import Target
 from askwho.data import Columns, read_log
 from askwho.fitting import fit
+from askwho.learners import Linear
 from askwho.policy import Coverage, Newcomers
 from askwho.policy._coverage import _supported
 from tests import policies
@@ -48,9 +48,10 @@ def test_half_of_the_usual_share_is_enough():
     assert known.tolist() == [[True, True], [False, True]]
 
 
-def test_newcomers_are_known_everywhere_and_others_where_they_were():
+def test_newcomers_are_known_everywhere_and_others_where_they_were(monkeypatch):
     policy, knows = policies.fitted("classes"), np.array([[True, False, True, False], [False] * 4])
-    newcomers = Newcomers.nobody(4, most=1.0)
-    judge = replace(policy.judge, coverage=SimpleNamespace(of=lambda _: knows), newcomers=newcomers)
+    coverage = Coverage(Linear().fit(np.eye(4, 3), np.ones((4, 4))), np.ones(4))
+    monkeypatch.setattr(Coverage, "of", lambda _, X: knows[: len(X)])
+    judge = replace(policy.judge, coverage=coverage, newcomers=Newcomers.nobody(4, most=1.0))
     # Where nobody is known everybody may be asked.
     assert judge._covered(np.zeros((2, 3))).tolist() == [knows[0].tolist(), [True] * 4]
