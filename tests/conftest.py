@@ -4,11 +4,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
-    "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], max_examples=60
+    "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], max_examples=40
 )
 settings.register_profile("smoke", parent=settings.get_profile("suite"), max_examples=5)
 # The same laws on examples that nobody has seen: `make random`, and many of them: `make torture`.
-settings.register_profile("random", parent=settings.get_profile("suite"), derandomize=False, print_blob=True)
+settings.register_profile(
+    "random", parent=settings.get_profile("suite"), derandomize=False, print_blob=True, max_examples=60
+)
 settings.register_profile("torture", parent=settings.get_profile("random"), max_examples=2000)
 settings.load_profile("suite")
 

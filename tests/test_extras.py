@@ -47,14 +47,23 @@ expert = OpenAI("a", Endpoint("a", "http://127.0.0.1:9/", Limits()), Chat("m", "
 BASICS = [f"tests/core/test_{name}.py" for name in ("panel", "answers", "costs", "selection")]
 
 
-@pytest.mark.parametrize("library", WITHOUT)
-def test_the_rest_of_the_suite_passes_without(library):
+def passes_without(libraries, tests):
+    """Run some tests in a process where some libraries cannot be imported."""
     # Blocked before pytest starts: it reads `conftest.py`, which imports torch where it can, before any plugin's turn.
-    start = f"import sys; from tests.blocked import block; block({library!r}); import pytest; sys.exit(pytest.main())"
-    command = [sys.executable, "-c", start, "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    command += ["--hypothesis-profile=smoke", *BASICS, *WITHOUT[library]]
+    start = f"import sys; from tests.blocked import block; [block(each) for each in {libraries!r}]"
+    command = [sys.executable, "-c", f"{start}; import pytest; sys.exit(pytest.main())"]
+    command += ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=smoke", *tests]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout[-3000:] + found.stderr[-3000:]
+
+
+@pytest.mark.parametrize("library", WITHOUT)
+def test_the_rest_of_the_suite_passes_without(library):
+    passes_without([library], WITHOUT[library])
+
+
+def test_the_basics_need_none_of_them():
+    passes_without(list(WITHOUT), BASICS)
 
 
 @pytest.mark.parametrize(
