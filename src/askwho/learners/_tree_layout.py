@@ -91,7 +91,7 @@ def _cuts(trees: TreeNodes, count: int) -> list[tuple[int, Float32[np.ndarray, "
 
 def _one_by_one(trees: TreeNodes, names: list[str]) -> bytes:
     """The graph of a node for each tree: features (n, d) in, the place of the leaf among the tree's own out."""
-    from onnx import TensorProto, helper  # noqa: PLC0415 - as above
+    from onnx import TensorProto, helper  # noqa: PLC0415 - to lay out alone: it takes long to import
 
     whole = helper.make_graph(
         [_node(trees, name, start, end) for name, (start, end) in zip(names, trees.nodes, strict=True)],
@@ -105,7 +105,7 @@ def _one_by_one(trees: TreeNodes, names: list[str]) -> bytes:
 
 
 def _node(trees: TreeNodes, name: str, start: int, end: int) -> Any:  # noqa: ANN401 - a node of ONNX
-    from onnx import AttributeProto, helper  # noqa: PLC0415 - as above
+    from onnx import AttributeProto, helper  # noqa: PLC0415 - to lay out alone: it takes long to import
 
     leaves, count = np.flatnonzero(trees.leaf[start:end]), end - start
     # By their types: ONNX's own helper would look at every number to find out what it is.
