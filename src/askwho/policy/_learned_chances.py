@@ -254,7 +254,9 @@ def _successive(
         for j in np.flatnonzero(unit == u).tolist():
             kinds = _kinds(answers, j)
             if kinds is not None:
-                said.append(np.where(asked[:, j, None], kinds, 0.0))
+                # What was said, and not that somebody spoke, which is there already.
+                there = asked[:, j]
+                said.append(np.where(there[:, None], kinds - kinds[there].mean(axis=0), 0.0))
     return found if matters else None
 
 
