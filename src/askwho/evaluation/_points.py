@@ -194,12 +194,14 @@ class Resamples:
     def tally(self, points: Sequence[Point]) -> list[Tally]:
         """Return the sums of each setting."""
         rows, nothing = self.weights.sum(axis=1), np.zeros(len(self.weights))
+        counted = np.bincount(self.group).astype(np.float64)
         sums = _Weighed(self.weights)
         made = [_Columns.of(point, sums) for point in points]
         totals = sums.totals()
         found: list[Tally] = []
         for point, each in zip(points, made, strict=True):
-            share, seen = each.share, self._seen(point, each.share)
+            share = each.share
+            seen = counted if share is None else self._seen(point, share)
             scored, expected, hoped, came, fees, charged = (
                 nothing if place is None else totals[place] for place in each.places
             )
@@ -223,10 +225,8 @@ class Resamples:
             )
         return found
 
-    def _seen(self, point: Point, share: np.ndarray | None) -> Float[np.ndarray, " g"]:
+    def _seen(self, point: Point, share: np.ndarray) -> Float[np.ndarray, " g"]:
         """What groups weigh by what came, and is not imagined."""
-        if share is None:
-            return np.bincount(self.group).astype(np.float64)
         return np.bincount(self.group, share if point.seen is None else np.where(point.seen, share, 0.0))
 
     def _doubt(self, point: Point, share: np.ndarray | None) -> float:
