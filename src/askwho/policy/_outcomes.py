@@ -62,8 +62,8 @@ class Outcomes:
             `"fees"`; nothing may be promised of it.
         kept: what was done on rows that were kept for promises; None where none were.
         fixed: what committees got that are the same for every query; None where there are none to compare with.
-        easiest: where along the prices, from the lowest, other rows than these erred least: an error is promised from
-            there on. Of money that nobody is asked to save, the last part may buy more errors.
+        easiest: where along the prices, from the lowest, other rows than these erred hardly more than at the least: an
+            error is promised from there on. Of money that nobody is asked to save, the last part may buy more errors.
     """
 
     prices: Float[np.ndarray, " p"]
@@ -120,15 +120,23 @@ class Outcomes:
         return self.easiest * self._steps
 
     def least(self) -> int:
-        """Return where along the prices these rows err least, neighbours taken together; the last of several."""
-        known = ~np.isnan(self.errors)
-        sums, counts = (
-            each[np.argsort(self.prices, kind="stable")]
-            for each in (np.where(known, self.errors, 0.0).sum(axis=1), known.sum(axis=1).astype(np.float64))
-        )
+        """Return where along the prices tests of an error should begin, as these rows have it.
+
+        From where they err least, neighbours taken together, downwards as long as they err no more by one standard
+        error, paired: what is asked there at most is what errs least as a rule, and a few rows do not tell it apart.
+        """
+        errors = self.errors[np.argsort(self.prices, kind="stable")]
+        known = ~np.isnan(errors)
+        sums, counts = np.where(known, errors, 0.0).sum(axis=1), known.sum(axis=1).astype(np.float64)
         around = [slice(max(0, i - _NEIGHBOURS), i + _NEIGHBOURS + 1) for i in range(len(sums))]
         means = np.array([sums[some].sum() / max(1.0, counts[some].sum()) for some in around])
-        return int(np.flatnonzero(means == means.min())[-1])
+        least = place = int(np.flatnonzero(means == means.min())[-1])
+        while place > 0:
+            more = (errors[place - 1] - errors[least])[known[place - 1] & known[least]]
+            if not len(more) or more.mean() > more.std() / np.sqrt(len(more)):
+                break
+            place -= 1
+        return place
 
     def take(self, rows: np.ndarray) -> "Outcomes":
         """Return what was done on some of the rows; a row may come twice."""

@@ -2,8 +2,8 @@
 
 Learn then test (Angelopoulos, Bates, Candès, Jordan and Lei 2021): settings are tested one after the other along the
 path of prices, from where the target is easiest until the first that fails: a budget from the highest price, an error
-from the price at which other rows erred least. A setting that breaks the target
-is reached only by passing the test of the first that does, which happens with probability 1 − confidence at the most:
+from the lowest price at which other rows erred hardly more than at the least. A setting that breaks the target is
+reached only by passing the test of the first that does, which happens with probability 1 − confidence at the most:
 so everything before the failure may be used, and no test pays for the others.
 
 What is assumed: rows, or groups where there are any, are drawn independently from what the queries to come are drawn
@@ -265,7 +265,7 @@ class Promises:
         return self._fees.passed(np.arange(self.rows.places)[::-1], budget, level)
 
     def _of_error(self, max_error: float, level: float) -> np.ndarray:
-        """Which places keep an error: upwards from the price at which other rows erred least."""
+        """Which places keep an error: upwards from a price at which other rows erred hardly more than at the least."""
         path = np.arange(self.rows.begin, self.rows.places)
         return self._errors.passed(path, max_error**2 if self.unit.root else max_error, level)
 
