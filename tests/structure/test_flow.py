@@ -81,7 +81,7 @@ def test_deciding_takes_the_hops_of_the_page(policy):
 
 def test_one_query_takes_the_same_hops_up_to_the_fees(policy):
     heard = called(lambda: policy.decide({"x": 0.3}, Target(fee_weight=0.02)))
-    assert not follows([*hops("Deciding at once")[:7], ("policy/_policy.py", "_decide_one")], heard)
+    assert not follows([*hops("Deciding at once")[:7], ("policy/_one.py", "decide_one")], heard)
 
 
 def test_combining_takes_the_hops_of_the_page(policy):

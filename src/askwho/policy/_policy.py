@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Float, Shaped
 from numpy.typing import ArrayLike
 
 from askwho import _validation as check
@@ -18,18 +18,19 @@ from askwho.core import Answers, Cell, Panel, fees_table, in_order, is_null, uni
 from askwho.data import Columns, FeatureEncoder, Table, is_own, keyed, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.learners import OwnBase
+from askwho.policy._aims import FEWEST_ROWS, exactly, free_of, rates_of, setting_of, why_no_turns
 from askwho.policy._available import who_is_there
 from askwho.policy._cardinality import Cardinality
-from askwho.policy._combiner import POSTERIOR, SPREAD, Combiner
-from askwho.policy._decision import Decisions, Outcome, certain, heard_of, read_decisions
+from askwho.policy._combiner import Combiner
+from askwho.policy._decision import Decisions, Outcome, heard_of, read_decisions
 from askwho.policy._explore import checked_share, explore_at_once, explore_in_turn
 from askwho.policy._facts import Facts
 from askwho.policy._fixed import in_front
 from askwho.policy._ids import checked_ids, made_up_ids
 from askwho.policy._judge import Judge
 from askwho.policy._leaving import without
+from askwho.policy._one import decide_one
 from askwho.policy._outcomes import Outcomes, Setting
-from askwho.policy._promises import find_setting
 from askwho.policy._reading import Came, answers_so_far, what_came, whole_info
 from askwho.policy._seen import FAR, Seen
 from askwho.policy._sound import check_sound
@@ -37,22 +38,10 @@ from askwho.policy._target import Target, checked_target
 from askwho.policy._turns import InTurn
 from askwho.policy._why import Past, Why, explain
 
-FEWEST_ROWS = 200
-"""With fewer rows than this nobody's habits can be told from chance."""
-# Said in two places, where a step and where a setting is asked for.
-_NO_TURNS = (
-    "This policy cannot ask in turn: it was fitted without answers that are classes or numbers, on fewer than "
-    f"{FEWEST_ROWS} rows, or with another committee than {POSTERIOR!r} or {SPREAD!r}."
-)
 # Why no interval can be told.
 _NO_INTERVALS = (
     "`coverage` must be asked of verdicts that are numbers, got a policy of classes or grades, one that scores by a "
     f"function of your own, or one that was fitted on fewer than {FEWEST_ROWS} rows: it has no intervals."
-)
-# The same of grades.
-_NO_TURNS_OF_GRADES = (
-    "This policy cannot ask in turn: it was fitted on grades without `info`, which tells after an answer whether to "
-    f"ask on, or on fewer than {FEWEST_ROWS} rows."
 )
 # Why a target that was tried at some fees cannot be met at others; it says what can be had instead.
 _OTHER_FEES = (
@@ -168,13 +157,13 @@ class Policy:
         checked_target(target)
         seen, ids = self._named(queries, ids)
         seen = self._today(seen, target, fees, available)
-        available = self._free(target) if available is None else available
+        available = free_of(self, target) if available is None else available
         plain = self._plain and seen.judged.scores is None
         found = self.setting(target) if target.searched else None
         alike = () if found is None else found.fixed
         if plain and len(seen) == 1 and available is None and not explore and not alike:
-            return self._decide_one(seen, target, found, ids)
-        rates = _rates(seen, target, found)
+            return decide_one(self, seen, target, found, ids)
+        rates = rates_of(seen, target, found)
         judged, width = seen.judged, self.cardinality.width
         costs, most = judged.costs(seen.fees, rates[:, None]), width
         there = None
@@ -184,7 +173,7 @@ class Policy:
         order = in_front(costs, alike)[:, :width] if alike else judged.ordered(costs, width)
         curve = self.cardinality.curve.predict(seen.X, seen.expected, order)
         if target.k is not None:
-            k = np.full(len(seen), self._exactly(target.k, int(np.min(most))))
+            k = np.full(len(seen), exactly(self, target.k, int(np.min(most))))
         elif alike:
             k = np.minimum(np.full(len(seen), len(alike)), most)
         else:
@@ -314,13 +303,13 @@ class Policy:
         aim = checked_target(target)
         beliefs = self.combiner.beliefs
         if self.turns is None or beliefs is None:
-            raise InvalidInputError(self._no_turns)
+            raise InvalidInputError(why_no_turns(self))
         if aim.k is not None:
             raise InvalidInputError("`target` must be a price, a budget or an error to ask in turn, got `k`.")
         table = None if isinstance(queries, Seen) else table_of(queries, "queries", texts=self.texts)
         seen, ids = self._named(queries if table is None else table, ids)
         seen = self._today(seen, aim, fees, available)
-        available = self._free(aim) if available is None else available
+        available = free_of(self, aim) if available is None else available
         given, told = answers_so_far(self, table, answers, info, len(seen))
         if given is not None:
             given = keyed(given, self.columns.same)
@@ -342,7 +331,7 @@ class Policy:
             case,
             asked=asked,
             fees=seen.fees,
-            fee_weights=_rates(seen, aim, found),
+            fee_weights=rates_of(seen, aim, found),
             alike=() if found is None else found.fixed,
         )
         chance = np.ones(len(seen))
@@ -383,28 +372,7 @@ class Policy:
 
     def why(self, decisions: Decisions, i: int = 0) -> Why:
         """Return why query i of some decisions goes to these entities, past queries like it, and what one more adds."""
-        if not -len(decisions) <= i < len(decisions):
-            raise InvalidInputError(f"`i` must be a query between 0 and {len(decisions) - 1}, got {i}.")
-        seen, order = decisions.seen, decisions.order[i][None]
-        if not seen.X.shape[1]:
-            raise InvalidInputError("`decisions` must be as `decide` returned them: those read back have no features.")
-        x, expected = seen.X[i][None], seen.expected[i][None]
-        curve = self.cardinality.curve.predict(x, expected, order)[0]
-        ranking = seen.judged.ranking[i]
-        rest = [int(j) for j in np.argsort(-ranking, kind="stable") if j not in order[0]]
-        return explain(
-            self.panel,
-            [*order[0].tolist(), *rest],
-            int(decisions.k[i]),
-            query=i % len(decisions),
-            known=x[0],
-            expected=expected[0],
-            deviations=self.judge.deviations(x)[0],
-            fees=seen.fees[i],
-            committee_errors=curve,
-            past=self.past,
-            unit=self.unit,
-        )
+        return explain(self, decisions, i)
 
     def without(self, name: str) -> "Policy":
         """Return the policy of everybody but one who left; nothing is learned anew, and what was promised is not."""
@@ -412,25 +380,11 @@ class Policy:
 
     def setting(self, target: Target, *, in_turn: bool = False) -> Setting:
         """Return the setting at which held-out rows meet a budget, an error, or both; or say what can be had."""
-        if not checked_target(target).searched:
-            raise InvalidInputError("`budget` or `max_error` must be given: there is nothing to aim at.")
-        if in_turn and self.turns is None:
-            raise InvalidInputError(self._no_turns)
-        tried, width = self.tried, self.cardinality.width
-        if in_turn and self.turns is not None:
-            tried, width = self.turns.tried, self.turns.asking.depth
-        by_query = self.judge.fees.model is not None or isinstance(self.columns.fees, str)
-        if target.max_error is None and self._free(target) is not None and not (by_query and target.confidence):
-            # Kept whatever the rows say; and among those who charge nothing every price decides the same.
-            return tried.setting(tried.places - 1)
-        # Nobody is asked twice: no fee is above that of the largest committee of the dearest, if fees do not differ.
-        most = float(np.sort(self.judge.fees.usual)[-width:].sum()) if width else 0.0
-        in_groups = self.columns.groups is not None
-        return find_setting(tried, target, unit=self.unit, most_fee=None if by_query else most, in_groups=in_groups)
+        return setting_of(self, target, in_turn=in_turn)
 
     def prices(self, seen: Seen, target: Target, *, in_turn: bool = False) -> Float[np.ndarray, " n"]:
         """Return the price at which each query is decided, shape (n,): λ, given or found."""
-        return _rates(seen, target, self.setting(target, in_turn=in_turn) if target.searched else None)
+        return rates_of(seen, target, self.setting(target, in_turn=in_turn) if target.searched else None)
 
     def read(self, routes: Any) -> Decisions:  # noqa: ANN401 - a table in any form
         """Return decisions of this policy that `Decisions.to_columns` wrote, whatever file or frame they were in."""
@@ -511,36 +465,9 @@ class Policy:
         return seen, checked_ids(ids, len(seen))
 
     @property
-    def _no_turns(self) -> str:
-        """Why nothing is asked in turn."""
-        return _NO_TURNS if self.columns.answers is not None else _NO_TURNS_OF_GRADES
-
-    @property
     def _plain(self) -> bool:
         """Whether expected errors, fees and the curve decide, and nothing else."""
         return self.judge.by_errors_alone and self.cardinality.networks is None
-
-    def _decide_one(self, seen: Seen, target: Target, found: Setting | None, ids: np.ndarray) -> Decisions:
-        """The same decision about one query, in plain numbers: for so few of them NumPy's calls would take longest."""
-        rate = target.fee_weight
-        if rate is None:
-            rate = 0.0 if found is None else float(_rates(seen, target, found)[0])
-        expected, price = seen.judged.expected[0].tolist(), seen.fees[0].tolist()
-        weights = self.judge.error_weights.tolist()
-        costs = [weight * error + rate * fee for weight, error, fee in zip(weights, expected, price, strict=True)]
-        order = sorted(range(len(costs)), key=costs.__getitem__)[: self.cardinality.width]
-        curve = self.cardinality.curve.of_one(seen.X[0], expected, order)
-        paid, best, k = 0.0, np.inf, 1
-        for size, j in enumerate(order[: len(curve)], start=1):
-            paid += price[j]
-            cost = curve[size - 1] + rate * paid
-            if cost < best:
-                best, k = cost, size
-        if target.k is not None:
-            k = self._exactly(target.k, self.cardinality.width)
-        asked, chance, chances = certain(k, len(order))
-        error = np.array([self.unit.shown(curve[min(k, len(curve)) - 1])])
-        return Decisions(self.panel, ids, self.unit, seen, np.array([order]), asked, error, chance, chances)
 
     def _around(
         self,
@@ -561,33 +488,15 @@ class Policy:
         low, high = beliefs.around(values, case, heard, coverage, in_turn=in_turn)
         return np.where(decided, low, np.nan), np.where(decided, high, np.nan)
 
-    def _exactly(self, k: int, most: int) -> int:
-        """That many to ask, or why so many cannot be."""
-        if k <= most:
-            return k
-        if self.columns.answers is None:
-            raise InvalidInputError(
-                f"`k` must be 1, got {k}: a log of grades tells nothing of several, the first alone is believed."
-            )
-        why = f"the panel has {most} entities"
-        if most < len(self.panel):
-            why = "no more are available" if most < self.cardinality.width else "no more were learned of together"
-        raise InvalidInputError(f"`k` must be between 1 and {most}, got {k}: {why}.")
-
     def _explores(self, explore: float, target: Target) -> bool:
         """Whether somebody is asked at random now and then; raise where that would break a promise."""
         share = checked_share(explore)
-        kept = target.confidence is None or (target.max_error is None and self._free(target) is not None)
+        kept = target.confidence is None or (target.max_error is None and free_of(self, target) is not None)
         if share and not kept:
             raise InvalidInputError(
                 f"`explore` must be 0 beside `confidence`, got {share:g}: no row tells what asking at random comes to."
             )
         return share > 0
-
-    def _free(self, target: Target) -> Bool[np.ndarray, " a"] | None:
-        """Who alone can be asked where nothing may be spent: no price keeps a query from whom it needs most."""
-        free = self.judge.fees.free
-        return free if target.budget == 0 and free.any() else None
 
     def _today(self, seen: Seen, target: Target, fees: ArrayLike | None, available: object) -> Seen:
         """The queries at today's fees, or why this target or this policy cannot take them."""
@@ -599,12 +508,3 @@ class Policy:
                 "entities, not at other fees. Fit again with another `fee_weight`, or use a learner of expected errors."
             )
         return seen if fees is None else replace(seen, fees=fees_table(fees, self.panel, len(seen)))
-
-
-def _rates(seen: Seen, target: Target, found: Setting | None) -> Float[np.ndarray, " n"]:
-    """The price at which each query is decided."""
-    if found is None:
-        return np.full(len(seen), 0.0 if target.fee_weight is None else target.fee_weight)
-    if not found.share:
-        return np.full(len(seen), found.fee_weight)
-    return np.where(seen.coins < found.share, found.other, found.fee_weight)

@@ -1,13 +1,18 @@
 """Why a query goes to these entities: what was expected, what it costs, and how they did on queries like it."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from askwho._parts import State, part
 from askwho._unit import Unit
-from askwho.core import Panel
+from askwho.exceptions import InvalidInputError
+from askwho.policy._decision import Decisions
+
+if TYPE_CHECKING:
+    from askwho.policy._policy import Policy
 
 # Past queries kept to explain by: enough that some are near, few enough for a small artefact.
 _MOST_ROWS = 2000
@@ -179,53 +184,40 @@ class Why:
         return "\n".join(lines)
 
 
-def explain(
-    panel: Panel,
-    order: list[int],
-    k: int,
-    *,
-    query: int,
-    known: Float[np.ndarray, " d"],
-    expected: Float[np.ndarray, " a"],
-    deviations: Float[np.ndarray, " a"],
-    fees: Float[np.ndarray, " a"],
-    committee_errors: Float[np.ndarray, " K"],
-    past: Past,
-    unit: Unit,
-) -> Why:
-    """Return why a query goes to the first k of an order.
+def explain(policy: "Policy", decisions: Decisions, i: int) -> Why:
+    """Return why query i of some decisions goes to these entities, past queries like it, and what one more adds.
 
     Args:
-        panel: who can be asked.
-        order: everybody, best first.
-        k: how many are asked.
-        query: which query it is called.
-        known: shape (d,), its features.
-        expected: shape (|A|,), expected errors as they are learned, until they are shown.
-        deviations: shape (|A|,), how far off those may be; NaN where a log tells, and no variance.
-        fees: shape (|A|,), expected.
-        committee_errors: shape (K,), what the first 1, 2, ... are expected to get together.
-        past: queries to compare with.
-        unit: how errors are shown.
+        policy: whose decisions they are.
+        decisions: as `decide` returned them.
+        i: which query.
     """
-    near = past.nearest(known)
+    if not -len(decisions) <= i < len(decisions):
+        raise InvalidInputError(f"`i` must be a query between 0 and {len(decisions) - 1}, got {i}.")
+    seen, first, k = decisions.seen, decisions.order[i], int(decisions.k[i])
+    if not seen.X.shape[1]:
+        raise InvalidInputError("`decisions` must be as `decide` returned them: those read back have no features.")
+    x, expected, unit, past = seen.X[i][None], seen.expected[i], policy.unit, policy.past
+    curve = policy.cardinality.curve.predict(x, expected[None], first[None])[0]
+    deviations, near = policy.judge.deviations(x)[0], past.nearest(x[0])
+    rest = [int(j) for j in np.argsort(-seen.judged.ranking[i], kind="stable") if j not in first]
     reasons: list[Reason] = []
-    for r, j in enumerate(order):
-        seen = past.errors[near, j][~np.isnan(past.errors[near, j])]
+    for r, j in enumerate([*first.tolist(), *rest]):
+        came = past.errors[near, j][~np.isnan(past.errors[near, j])]
         reasons.append(
             Reason(
                 rank=r + 1,
-                name=panel.names[j],
+                name=policy.panel.names[j],
                 asked=r < k,
                 expected_error=unit.shown(float(expected[j])),
                 uncertainty=_shown_deviation(float(expected[j]), float(deviations[j]), unit),
-                fee=float(fees[j]),
-                nearby_error=unit.shown(float(seen.mean())) if seen.size else None,
-                nearby=int(seen.size),
-                committee_error=unit.shown(float(committee_errors[r])) if r < len(committee_errors) else None,
+                fee=float(seen.fees[i, j]),
+                nearby_error=unit.shown(float(came.mean())) if came.size else None,
+                nearby=int(came.size),
+                committee_error=unit.shown(float(curve[r])) if r < len(curve) else None,
             )
         )
-    return Why(query, tuple(reasons), tuple(int(row) for row in past.rows[near]))
+    return Why(i % len(decisions), tuple(reasons), tuple(int(row) for row in past.rows[near]))
 
 
 def _shown_deviation(expected: float, deviation: float, unit: Unit) -> float | None:
