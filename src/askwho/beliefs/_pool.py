@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Float32, Int, Shaped
 
 from askwho import _parts
 from askwho import _validation as check
+from askwho._fast import loops
 from askwho._parts import part
 from askwho.beliefs._narrow import largest, total
 from askwho.beliefs._pooled import Heard
@@ -72,7 +73,7 @@ class Case:
         costs: shape (C, C), what it costs to say [said] where [truth] is true; None where all mistakes are alike.
         known: shape (n, d), the features that were known before asking; None where nobody needs them.
         info: shape (n, |A|), what came back with the answers, NaN where nothing did; None likewise.
-        inputs: shape (n, f), what a model of every set takes of them, where that was laid out beforehand.
+        moved: shape (n, s, C), what the model of every set adds to the pool's, where that was laid out beforehand.
         believed: shape (n, s, C), what such models believe after every set, likewise; by models of other rows, where
             they were learned from these.
     """
@@ -86,7 +87,7 @@ class Case:
     costs: Float32[np.ndarray, "c c"] | None = None
     known: Float[np.ndarray, "n d"] | None = None
     info: Float[np.ndarray, "n a"] | None = None
-    inputs: Float32[np.ndarray, "n f"] | None = None
+    moved: Float32[np.ndarray, "n s k"] | None = None
     believed: Float32[np.ndarray, "n s k"] | None = None
 
     def __len__(self) -> int:
@@ -112,7 +113,7 @@ class Case:
             there=None if self.there is None else self.there[chosen],
             known=None if self.known is None else self.known[chosen],
             info=None if self.info is None else self.info[chosen],
-            inputs=None if self.inputs is None else self.inputs[chosen],
+            moved=None if self.moved is None else self.moved[chosen],
             believed=None if self.believed is None else self.believed[chosen],
         )
 
@@ -125,14 +126,14 @@ class Case:
             expected=self.expected[:, entities],
             there=None if self.there is None else self.there[:, entities],
             info=None if self.info is None else self.info[:, entities],
-            inputs=None,
+            moved=None,
             believed=None,
         )
 
     @property
     def bare(self) -> "Case":
         """The case without what the pool does not look at."""
-        return replace(self, there=None, known=None, info=None, inputs=None, believed=None)
+        return replace(self, there=None, known=None, info=None, moved=None, believed=None)
 
 
 @part("pool")
@@ -246,6 +247,20 @@ class Pool:
             scores = scores + source * weight
         scores -= largest(scores)
         shares = np.exp(scores)
+        return shares / total(shares)
+
+    def after(
+        self, case: Case, rows: Int[np.ndarray, " m"], asked: Bool[np.ndarray, "m a"]
+    ) -> Float32[np.ndarray, "m c"]:
+        """Return what is believed of some queries after all of those were asked, shape (m, C)."""
+        fast = loops(len(rows))
+        if fast is None:
+            some = case if np.array_equal(rows, np.arange(len(case))) else case.bare.rows(rows)
+            return self.probabilities(some, self.hear_all(some, asked))
+        scores = np.empty((len(rows), case.prior.shape[1]), dtype=np.float32)
+        weights = self.members.astype(np.float32), self.sources.astype(np.float32)
+        fast.scores_after(case.prior, case.evidence, case.codes, *weights, _BANDS, rows, asked, scores)
+        shares = np.exp(scores, out=scores)
         return shares / total(shares)
 
     def summarise(self, case: Case, state: State) -> tuple[Float32[np.ndarray, "n f"], Float32[np.ndarray, " n"]]:

@@ -1,0 +1,65 @@
+"""Whom to ask next, at many prices, and where that leads."""
+
+from typing import no_type_check
+
+from askwho._fast._compiled import compiled
+
+
+@compiled
+@no_type_check
+def least(found, entities, rates, fees, closed, rows, first, best, lowest) -> None:  # noqa: ANN001
+    """Write who changes the cost to the least, the first among equals, and to what.
+
+    Args:
+        found: shape (e, p, m), what asking each changes but for its fee.
+        entities: shape (e,), who they are.
+        rates: shape (p,), what a fee weighs.
+        fees: shape (n, a).
+        closed: shape (n, a), who cannot be asked.
+        rows: shape (m,), which of the n they are.
+        first: the number of the first price.
+        best: shape (prices, n), to be written to.
+        lowest: likewise, what nobody's change reaches before.
+    """
+    for e in range(len(entities)):
+        j = entities[e]
+        for p in range(len(rates)):
+            for i in range(len(rows)):
+                row = rows[i]
+                if not closed[row, j]:
+                    now = found[e, p, i] + rates[p] * fees[row, j]
+                    if now < lowest[first + p, row]:
+                        lowest[first + p, row] = now
+                        best[first + p, row] = j
+
+
+@compiled
+@no_type_check
+def advanced(under_way, price, at, best, lowest, below, there, rows, count, end, after, found):  # noqa: ANN001, ANN202
+    """Return how many go on; write where the others end, and move those that go on to the front.
+
+    Args:
+        under_way: shape (q,), whose query and price each is, as a place in `end`.
+        price: shape (q,).
+        at: shape (q,), in which state it is.
+        best: shape (p, m), whom to ask next.
+        lowest: shape (p, m), what that changes.
+        below: what it must be less than to be asked.
+        there: shape (n, e), whose answers are known.
+        rows: shape (m,), the query of each state.
+        count: how many states there were before these.
+        end: where each query and price ends, to be written to.
+        after: shape (q,), likewise: the number of the state that follows, for those that go on.
+        found: shape (m * e,), likewise: which of those there are.
+    """
+    size, left = there.shape[1], 0
+    for i in range(len(at)):
+        p, state = price[i], at[i]
+        j, goes = best[p, state], lowest[p, state] < below
+        if goes and there[rows[state], j]:
+            under_way[left], price[left], after[left] = under_way[i], p, state * size + j
+            found[state * size + j] = True
+            left += 1
+        else:
+            end[under_way[i]] = 2 * (count + state) + goes
+    return left

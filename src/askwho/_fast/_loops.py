@@ -1,0 +1,6 @@
+"""All loops, by name."""
+
+from askwho._fast._asked import advanced, least
+from askwho._fast._believed import scores_after
+
+__all__ = ["advanced", "least", "scores_after"]
