@@ -59,3 +59,49 @@ def _written(prior, sources, bands, row, answers, plain, weighed, support, score
         top = max(top, score)
     for c in range(len(plain)):
         scores[c] -= top
+
+
+@compiled
+@no_type_check
+def likeliest(prior, evidence, codes, members, sources, bands, rows, order, near, places, close) -> None:  # noqa: ANN001
+    """Write the likeliest candidate after each member of an order, the first among equals.
+
+    Args:
+        prior: as in `scores_after`.
+        evidence: likewise.
+        codes: likewise.
+        members: likewise.
+        sources: likewise.
+        bands: likewise.
+        rows: shape (m,), which queries.
+        order: shape (m, K), whom is heard.
+        near: scores that are so far apart, or less, but not equal, may be equal as probabilities.
+        places: shape (m, K), to be written to.
+        close: shape (m,), likewise: where two were so near.
+    """
+    classes = prior.shape[1]
+    plain, weighed, support = np.empty(classes, np.float32), np.empty(classes, np.float32), np.empty(classes, np.int64)
+    scores = np.empty(classes, np.float32)
+    for i in range(len(rows)):
+        row = rows[i]
+        plain[:] = np.float32(0.0)
+        weighed[:] = np.float32(0.0)
+        support[:] = 0
+        answers = 0
+        for r in range(order.shape[1]):
+            j = order[i, r]
+            if codes[row, j] >= 0:
+                answers += 1
+                support[codes[row, j]] += 1
+            for c in range(classes):
+                plain[c] += evidence[row, j, c]
+                weighed[c] += evidence[row, j, c] * members[j]
+            _written(prior, sources, bands, row, answers, plain, weighed, support, scores)
+            place = -1
+            for c in range(classes):
+                if scores[c] == np.float32(0.0):
+                    if place < 0:
+                        place = c
+                elif scores[c] > -near:
+                    close[i] = True
+            places[i, r] = place

@@ -204,6 +204,21 @@ class Beliefs:
             columns.append(said)
         return Verdicts(values=np.column_stack(columns), decided=committee.decided), sure
 
+    def decisions(
+        self, committee: Committee, case: Case, rows: Int[np.ndarray, " n"] | None = None
+    ) -> Verdicts:
+        """Return what the committees of every size decide, as `verdicts` does, and not how sure they are.
+
+        Args:
+            committee: members in rank order.
+            case: the queries they were asked about; or all, of which these are some.
+            rows: which, shape (n,), each as often as it likes; all, unless said.
+        """
+        if self.sets is not None or case.costs is not None or case.prior.shape[1] > len(self.classes):
+            return self.verdicts(committee, case if rows is None else case.rows(rows))[0]
+        places = self.pool.likeliest(case, np.arange(len(case)) if rows is None else rows, committee.order)
+        return Verdicts(values=self.classes[places], decided=committee.decided)
+
     def after(self, case: Case, asked: Bool[np.ndarray, "n a"]) -> Float32[np.ndarray, "n c"]:
         """Return what is believed after those were asked at once, shape (n, C): by the pool, or the models of sets.
 

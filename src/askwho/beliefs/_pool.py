@@ -23,6 +23,8 @@ _SOURCES = 5
 _STARTS = (0.7, 0.0, 0.0, 0.0, 1.0)
 # How strongly, by hand, in all and not a row: the more rows there are the less it holds them back.
 _RIDGE = 3.0
+# Scores so near to each other may be equal once they are probabilities, which have 24 bits.
+_NEAR = 1e-5
 # Random sets of members that each row teaches by, beside everybody, by hand: more take longer in proportion.
 _MASKS = 2
 
@@ -255,13 +257,34 @@ class Pool:
         """Return what is believed of some queries after all of those were asked, shape (m, C)."""
         fast = loops(len(rows))
         if fast is None:
+            # Whole cases are heard.
             some = case if np.array_equal(rows, np.arange(len(case))) else case.bare.rows(rows)
             return self.probabilities(some, self.hear_all(some, asked))
         scores = np.empty((len(rows), case.prior.shape[1]), dtype=np.float32)
-        weights = self.members.astype(np.float32), self.sources.astype(np.float32)
-        fast.scores_after(case.prior, case.evidence, case.codes, *weights, _BANDS, rows, asked, scores)
+        fast.scores_after(*self._given(case), rows, asked, scores)
         shares = np.exp(scores, out=scores)
         return shares / total(shares)
+
+    def likeliest(
+        self, case: Case, rows: Int[np.ndarray, " m"], order: Int[np.ndarray, "m K"]
+    ) -> Int[np.ndarray, "m K"]:
+        """Return the likeliest candidate of some queries after each entity of an order, the first among equals."""
+        fast, places = loops(len(rows)), np.empty(order.shape, dtype=np.intp)
+        slow = np.arange(len(rows))
+        if fast is not None:
+            close = np.zeros(len(rows), dtype=bool)
+            fast.likeliest(*self._given(case), rows, order, np.float32(_NEAR), places, close)
+            slow = np.flatnonzero(close)
+        state = self.nothing(case, rows[slow])
+        for r in range(order.shape[1] if len(slow) else 0):
+            state = self.hear(case, state, order[slow, r])
+            places[slow, r] = self.probabilities(case, state).argmax(axis=1)
+        return places
+
+    def _given(self, case: Case) -> tuple[np.ndarray, ...]:
+        """What compiled loops need of a case and of the weights."""
+        weights = self.members.astype(np.float32), self.sources.astype(np.float32)
+        return case.prior, case.evidence, case.codes, *weights, _BANDS
 
     def summarise(self, case: Case, state: State) -> tuple[Float32[np.ndarray, "n f"], Float32[np.ndarray, " n"]]:
         """Return what the next question may depend on, shape (n, f), and the expected error of stopping, shape (n,)."""

@@ -136,14 +136,26 @@ class Combiner:
         return Verdict(said, known, np.where(known, share, np.nan), expected)
 
     def prefixes(
-        self, committee: Committee, case: Case | NumberCase | None, rule: str | Combine | None = None
+        self,
+        committee: Committee,
+        case: Case | NumberCase | None,
+        rule: str | Combine | None = None,
+        *,
+        rows: Int[np.ndarray, " n"] | None = None,
     ) -> Verdicts:
-        """Return what committees of every size decide, by this rule or by another."""
+        """Return what committees of every size decide, by this rule or by another.
+
+        Args:
+            committee: members in rank order.
+            case: the queries, as beliefs take them; or all, of which these are some.
+            rule: how they decide; as the combiner does, unless said.
+            rows: which of the case's queries, shape (n,), each as often as it likes; all, unless said.
+        """
         chosen = self.rule if rule is None else rule
         if chosen == POSTERIOR and isinstance(self.beliefs, Beliefs) and isinstance(case, Case):
-            return self.beliefs.verdicts(committee, case)[0]
+            return self.beliefs.decisions(committee, case, rows)
         if chosen == SPREAD and isinstance(self.beliefs, Numbers) and isinstance(case, NumberCase):
-            return self.beliefs.verdicts(committee, case)[0]
+            return self.beliefs.verdicts(committee, case if rows is None else case.rows(rows))[0]
         return aggregation(chosen or "majority")(committee)
 
     def decide(

@@ -209,11 +209,10 @@ class Replay:
         answers, truth = log.answers, log.truth
         if rows is not None:
             answers, truth, seen = answers.at(rows), truth[rows], seen.rows(rows)
-            case = None if case is None else case.rows(rows)
         found = prefix_errors(
             self.combiner.committee(log.panel, order, seen, answers),
             truth,
-            combine=lambda each: self.combiner.prefixes(each, case, rule),
+            combine=lambda each: self.combiner.prefixes(each, case, rule, rows=rows),
             error=log.scored_by,
         )
         return self._scored(found, rows)
