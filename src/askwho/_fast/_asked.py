@@ -2,12 +2,14 @@
 
 from typing import no_type_check
 
+import numpy as np
+
 from askwho._fast._compiled import compiled
 
 
 @compiled
 @no_type_check
-def least(found, entities, rates, fees, closed, rows, first, best, lowest) -> None:  # noqa: ANN001
+def least(found, entities, rates, fees, closed, rows, first, nothing, best, lowest) -> None:  # noqa: ANN001
     """Write who changes the cost to the least, the first among equals, and to what.
 
     Args:
@@ -18,19 +20,48 @@ def least(found, entities, rates, fees, closed, rows, first, best, lowest) -> No
         closed: shape (n, a), who cannot be asked.
         rows: shape (m,), which of the n they are.
         first: the number of the first price.
+        nothing: what a change must be less than.
         best: shape (prices, n), to be written to.
-        lowest: likewise, what nobody's change reaches before.
+        lowest: likewise.
     """
+    count = len(rows)
+    paid, low, who = np.empty((len(entities), count)), np.empty(count), np.empty(count, np.int64)
     for e in range(len(entities)):
-        j = entities[e]
-        for p in range(len(rates)):
-            for i in range(len(rows)):
-                row = rows[i]
-                if not closed[row, j]:
-                    now = found[e, p, i] + rates[p] * fees[row, j]
-                    if now < lowest[first + p, row]:
-                        lowest[first + p, row] = now
-                        best[first + p, row] = j
+        for i in range(count):
+            # Of whoever is closed a sum is infinite, or no number: neither is less than anything.
+            paid[e, i] = np.inf if closed[rows[i], entities[e]] else fees[rows[i], entities[e]]
+    for p in range(len(rates)):
+        low[:], who[:] = nothing, 0
+        for e in range(len(entities)):
+            for i in range(count):
+                now = found[e, p, i] + rates[p] * paid[e, i]
+                less = now < low[i]
+                low[i] = now if less else low[i]
+                who[i] = entities[e] if less else who[i]
+        for i in range(count):
+            best[first + p, rows[i]], lowest[first + p, rows[i]] = who[i], low[i]
+
+
+@compiled
+@no_type_check
+def wanted_by_any(wanted, block, first, last, places):  # noqa: ANN001, ANN202
+    """Return how many of a block's states are wanted at some of the prices; write which, as places in the block.
+
+    Args:
+        wanted: shape (p, n).
+        block: shape (m,), which of the n.
+        first: the first price.
+        last: the one after the last.
+        places: shape (at least m,), to be written to.
+    """
+    count = 0
+    for i in range(len(block)):
+        for p in range(first, last):
+            if wanted[p, block[i]]:
+                places[count] = i
+                count += 1
+                break
+    return count
 
 
 @compiled

@@ -1,6 +1,21 @@
 """All loops, by name."""
 
-from askwho._fast._asked import advanced, least
+from askwho._fast._asked import advanced, least, wanted_by_any
 from askwho._fast._believed import likeliest, scores_after
+from askwho._fast._ranked import argsorted, gathered, orders, sizes
+from askwho._fast._resampled import drawn
+from askwho._fast._voted import leaders
 
-__all__ = ["advanced", "least", "likeliest", "scores_after"]
+__all__ = [
+    "advanced",
+    "argsorted",
+    "drawn",
+    "gathered",
+    "leaders",
+    "least",
+    "likeliest",
+    "orders",
+    "scores_after",
+    "sizes",
+    "wanted_by_any",
+]

@@ -243,7 +243,7 @@ class Asking:
         closed, shape = case.closed(state), (len(fee_weights), len(stop))
         best, least = np.zeros(shape, dtype=np.intp), np.full(shape, NEVER)
         around = [np.array(each) for each in zip(*map(self._between, fee_weights), strict=True)]
-        fast = loops(len(stop))
+        fast, places = loops(len(stop)), np.empty(_STATES, dtype=np.intp)
         for stage, every in self._stages(state):
             # Of a set those are asked who are not in it.
             open_to = np.array([j for j in range(closed.shape[1]) if not (self.by_sets and stage >> j & 1)])
@@ -253,7 +253,11 @@ class Asking:
                 inputs = self.bases[stage].apply(summary[block])
                 for first in range(0, len(fee_weights), _PRICES):
                     some = slice(first, first + _PRICES)
-                    open_ = np.flatnonzero(wanted[some, block].any(axis=0))
+                    if fast is None:
+                        open_ = np.flatnonzero(wanted[some, block].any(axis=0))
+                    else:
+                        last = min(first + _PRICES, len(fee_weights))
+                        open_ = places[: fast.wanted_by_any(wanted, block, first, last, places)]
                     if not len(open_):
                         continue
                     rows, weights = block[open_], gains[:, some]
@@ -262,7 +266,7 @@ class Asking:
                         found = np.where(weights[:, :, :1] >= NEVER / 2, NEVER, found * stop[rows])
                     rates = np.array(fee_weights[some]) / self.pool.unit
                     if fast is not None:
-                        fast.least(found, open_to, rates, fees, closed, rows, first, best, least)
+                        fast.least(found, open_to, rates, fees, closed, rows, first, NEVER, best, least)
                         continue
                     place, least[some, rows] = _least(
                         found, rates[:, None], fees[rows[:, None], open_to], closed[rows[:, None], open_to]

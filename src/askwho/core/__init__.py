@@ -28,7 +28,9 @@ from askwho.core._folds import each_fold, folds, folds_in_time, last_moments
 from askwho.core._panel import Entity, Panel
 from askwho.core._selection import (
     Selection,
+    argsorted,
     distinct_orders,
+    orders_by_price,
     fees_table,
     in_order,
     rank,
@@ -55,7 +57,9 @@ __all__ = [
     "check_error",
     "column",
     "cost_table",
+    "argsorted",
     "distinct_orders",
+    "orders_by_price",
     "each_fold",
     "elementwise_error",
     "error_function",

@@ -3,11 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped, UInt8, UInt64
 from scipy.special import betaincinv, stdtrit
 
+from askwho._fast import loops
 from askwho._splitmix import mixed, step, uniform
 from askwho._unit import Unit
 from askwho.data import fingerprints
@@ -16,6 +18,8 @@ from askwho.policy import FEWEST_EFFECTIVE
 
 # A group occurs so often or more in a resample with these probabilities, as Poisson's law of mean 1 has it.
 _OFTEN = 1 - np.cumsum(np.exp(-1.0) / np.cumprod([1.0, *range(1, 15)]))
+# The same for the 53 bits that `uniform` makes a number in [0, 1) of.
+_OFTEN_BITS = np.ceil(np.maximum(_OFTEN, 0.0) * 2.0**53).astype(np.uint64)
 
 # Columns that are summed together: the product is at its fastest, and they take no more memory than the resamples do.
 _COLUMNS = 256
@@ -175,15 +179,21 @@ class Resamples:
         How often a group occurs is Poisson with mean 1 and depends on the group and the seed alone: batches of a log
         that does not fit into memory are resampled as the whole would be.
         """
-        key = mixed(_keys(groups) + mixed(np.array([random_state]).astype(np.uint64)))
-        weights = np.ones((draws + 1, len(groups)))
-        for draw in range(1, draws + 1):
-            weights[draw] = _often(uniform(mixed(step(key, draw))))
-        return cls(weights, unit, np.unique(_keys(groups), return_inverse=True)[1].reshape(-1))
+        keys = _keys(groups)
+        key, fast = mixed(keys + mixed(np.array([random_state]).astype(np.uint64))), loops(len(groups))
+        if fast is not None:
+            by_row = np.empty((len(groups), draws + 1))
+            fast.drawn(key, _OFTEN_BITS, by_row)
+            weights = by_row.T
+        else:
+            weights = np.ones((draws + 1, len(groups)))
+            for draw in range(1, draws + 1):
+                weights[draw] = _often(uniform(mixed(step(key, draw))))
+        return cls(weights, unit, np.unique(keys, return_inverse=True)[1].reshape(-1))
 
     def tally(self, points: Sequence[Point]) -> list[Tally]:
         """Return the sums of each setting."""
-        rows, nothing = self.weights.sum(axis=1), np.zeros(len(self.weights))
+        rows, nothing = self._rows, np.zeros(len(self.weights))
         counted = float(np.square(np.bincount(self.group)).sum())
         sums = _Weighed(self.weights)
         made = [_Columns.of(point, sums) for point in points]
@@ -211,6 +221,11 @@ class Resamples:
                 )
             )
         return found
+
+    @cached_property
+    def _rows(self) -> Float[np.ndarray, " b"]:
+        """How many rows there are in the sample and in each resample."""
+        return self.weights.sum(axis=1)
 
     def _doubt(self, point: Point, share: np.ndarray | None) -> float:
         """What a mean may be off by, squared and summed: a row that cannot be scored would weigh what others do."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from askwho.core import argsorted
 from askwho.evaluation._points import Point
 from askwho.policy import Policy
 from askwho.replay import Ranked, Replay, at_size, members_of
@@ -54,9 +55,10 @@ def sequential_points(policy: Policy, held: Replay) -> list[Point]:
     means = {"mean_k": np.maximum(every.sizes, 1), "mean_asked": outside}
     told = {name: np.where(np.isnan(every.errors), np.nan, values) for name, values in means.items()}
     for price, like, ends in zip(prices, beside, place, strict=True):
-        taken, known = every.at(ends), {name: values[ends] for name, values in told.items()}
-        point = Point(taken.errors, taken.fees, {"fee_weight": float(price)}, known)
+        known = {name: values[ends] for name, values in told.items()}
+        point = Point(every.errors[ends], every.fees[ends], {"fee_weight": float(price)}, known)
         if like is not None and held.chances is not None:
+            taken = every.at(ends)
             weights = held.chances.weights(members_of(taken.order, taken.sizes, len(expert)))
             # Where only truths are missing, and no answer, what is paid is known.
             foreseen = like.fees if np.isnan(taken.fees).any() else None
@@ -126,7 +128,7 @@ def random_points(policy: Policy, held: Replay, *, random_state: int = 0) -> lis
     shape, width = held.log.errors.shape, policy.cardinality.width
     errors, fees, weights = [], [], []
     for _ in range(_REPEATS):
-        order = rng.random(shape).argsort(axis=1)[:, :width]
+        order = argsorted(rng.random(shape))[:, :width]
         errors.append(held.errors(order, "majority" if held.log.task == "classification" else "mean"))
         fees.append(held.paid(order))
         weights.append(np.ones(order.shape) if held.chances is None else held.chances.prefixes(order))
