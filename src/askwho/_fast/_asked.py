@@ -83,7 +83,7 @@ def advanced(under_way, price, at, best, lowest, below, there, rows, count, end,
         after: shape (q,), likewise: the number of the state that follows, for those that go on.
         found: shape (m * e,), likewise: which of those there are.
     """
-    size, left = there.shape[1], 0
+    size, left = there.shape[1], np.int64(0)
     for i in range(len(at)):
         p, state = price[i], at[i]
         j, goes = best[p, state], lowest[p, state] < below
@@ -94,3 +94,21 @@ def advanced(under_way, price, at, best, lowest, below, there, rows, count, end,
         else:
             end[under_way[i]] = 2 * (count + state) + goes
     return left
+
+
+@compiled
+@no_type_check
+def numbered(found, places, numbers) -> None:  # noqa: ANN001
+    """Write the number of each place among those that were found.
+
+    Args:
+        found: shape (s,), which there are.
+        places: shape (q,), some of them.
+        numbers: shape (q,), to be written to.
+    """
+    number, count = np.empty(len(found), np.int64), 0
+    for place in range(len(found)):
+        number[place] = count
+        count += found[place]
+    for i in range(len(places)):
+        numbers[i] = number[places[i]]

@@ -1,6 +1,6 @@
 """All loops, by name."""
 
-from askwho._fast._asked import advanced, least, wanted_by_any
+from askwho._fast._asked import advanced, least, numbered, wanted_by_any
 from askwho._fast._believed import likeliest, scores_after
 from askwho._fast._ranked import argsorted, gathered, orders, sizes
 from askwho._fast._resampled import drawn
@@ -14,6 +14,7 @@ __all__ = [
     "leaders",
     "least",
     "likeliest",
+    "numbered",
     "orders",
     "scores_after",
     "sizes",

@@ -81,7 +81,8 @@ class Basis:
         scaled, bent = found[:, 1 : 1 + len(self.centre)], found[:, 1 + len(self.centre) :]
         found[:, 0] = 1.0
         np.divide(summary - self.centre, self.scale, out=scaled)
-        np.add(scaled @ self.directions, self.offsets, out=bent)
+        np.matmul(scaled, self.directions, out=bent)
+        bent += self.offsets
         np.maximum(bent, 0.0, out=bent)
         return found
 

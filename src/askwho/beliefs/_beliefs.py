@@ -204,9 +204,7 @@ class Beliefs:
             columns.append(said)
         return Verdicts(values=np.column_stack(columns), decided=committee.decided), sure
 
-    def decisions(
-        self, committee: Committee, case: Case, rows: Int[np.ndarray, " n"] | None = None
-    ) -> Verdicts:
+    def decisions(self, committee: Committee, case: Case, rows: Int[np.ndarray, " n"] | None = None) -> Verdicts:
         """Return what the committees of every size decide, as `verdicts` does, and not how sure they are.
 
         Args:

@@ -121,8 +121,9 @@ class _Walk:
         price, end = np.repeat(np.arange(len(fee_weights)), n), np.zeros(len(at), dtype=np.intp)
         under_way = np.arange(len(at))
         for level in range(len(first), asking.depth):
-            wanted = np.zeros((len(fee_weights), len(state.rows)), dtype=bool)
-            wanted[price, at] = True
+            wanted = np.full((len(fee_weights), len(state.rows)), level == len(first))
+            if level > len(first):
+                wanted[price, at] = True
             best, least = asking.steps(case, state, fees[state.rows], fee_weights, wanted)
             # Nobody is left to ask first where nobody is there.
             below = 0.0 if level or asking.free_start else NEVER
@@ -142,7 +143,7 @@ class _Walk:
                 under_way, price, after = under_way[heard], price[heard], at[heard] * size + entity[heard]
                 found[after] = True
             new = np.flatnonzero(found)
-            at = (np.cumsum(found) - 1)[after]
+            at = _numbers(found, after)
             count += len(state.rows)
             state, order = few.hear(case, state.some(new // size), new % size), order[new // size]
             order[:, level] = asking.entities[new % size]
@@ -155,7 +156,17 @@ class _Walk:
         met[end] = True
         ends = np.flatnonzero(met)
         self.rows, self.order = np.concatenate(rows)[ends // 2], np.concatenate(orders)[ends // 2]
-        self.known, self.place = ends % 2 == 0, (np.cumsum(met) - 1)[end].reshape(len(fee_weights), n)
+        self.known, self.place = ends % 2 == 0, _numbers(met, end).reshape(len(fee_weights), n)
+
+
+def _numbers(found: Bool[np.ndarray, " s"], places: Int[np.ndarray, " q"]) -> Int[np.ndarray, " q"]:
+    """The number of each place among those that were found, shape (q,)."""
+    fast = loops(len(places))
+    if fast is None:
+        return (np.cumsum(found) - 1)[places]
+    numbers = np.empty_like(places)
+    fast.numbered(found, places, numbers)
+    return numbers
 
 
 def _members(order: Int[np.ndarray, "n d"], size: int) -> Bool[np.ndarray, "n a"]:

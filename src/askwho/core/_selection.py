@@ -202,6 +202,14 @@ def in_order(table: np.ndarray, order: Order, rows: Int[np.ndarray, " m"] | None
     return table[np.arange(len(table))[:, None], order]
 
 
+def running(table: np.ndarray) -> np.ndarray:
+    """Return the sums of the first k columns, for every k, of the same shape: by columns, as few rows are long."""
+    found = table.astype(np.result_type(table, np.intp) if table.dtype.kind == "b" else table.dtype)
+    for before, after in pairwise(found.T):
+        after += before
+    return found
+
+
 def argsorted(table: Float[np.ndarray, "n a"]) -> Int[np.ndarray, "n a"]:
     """Return the columns of each row from the smallest cell up, shape (n, |A|), ties to the smaller index."""
     fast = loops(len(table))

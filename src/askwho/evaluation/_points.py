@@ -21,8 +21,8 @@ _OFTEN = 1 - np.cumsum(np.exp(-1.0) / np.cumprod([1.0, *range(1, 15)]))
 # The same for the 53 bits that `uniform` makes a number in [0, 1) of.
 _OFTEN_BITS = np.ceil(np.maximum(_OFTEN, 0.0) * 2.0**53).astype(np.uint64)
 
-# Columns that are summed together: the product is at its fastest, and they take no more memory than the resamples do.
-_COLUMNS = 256
+# Rows that all columns are summed over together: a few megabytes of them, which a processor keeps near.
+_ROWS = 1 << 11
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +260,7 @@ def _often(drawn: Float[np.ndarray, " n"]) -> UInt8[np.ndarray, " n"]:
 
 
 class _Weighed:
-    """Columns to be summed in every resample, many at a time: one product of matrices is what the processor likes.
+    """Columns to be summed in every resample, all at a time: one product of matrices is what the processor likes.
 
     Args:
         weights: shape (b, n).
@@ -268,26 +268,24 @@ class _Weighed:
 
     def __init__(self, weights: np.ndarray) -> None:
         self._weights = weights
-        self._waiting: list[np.ndarray] = []
-        self._done: list[np.ndarray] = []
+        self._columns: list[np.ndarray] = []
 
     def add(self, column: Float[np.ndarray, " n"]) -> int:
         """Return the place that a column's sums will have."""
-        self._waiting.append(column)
-        place = len(self._done) * _COLUMNS + len(self._waiting) - 1
-        if len(self._waiting) == _COLUMNS:
-            self._sum()
-        return place
+        self._columns.append(column)
+        return len(self._columns) - 1
 
     def totals(self) -> Float[np.ndarray, "c b"]:
         """Return the sums of all columns, shape (columns, b)."""
-        if self._waiting:
-            self._sum()
-        return np.concatenate(self._done) if self._done else np.empty((0, len(self._weights)))
-
-    def _sum(self) -> None:
-        self._done.append(np.stack(self._waiting) @ self._weights.T)
-        self._waiting = []
+        draws, n = self._weights.shape
+        found, block = np.zeros((len(self._columns), draws)), np.empty((len(self._columns), _ROWS))
+        for start in range(0, n, _ROWS):
+            rows = slice(start, min(start + _ROWS, n))
+            some = block[:, : rows.stop - start]
+            for place, column in enumerate(self._columns):
+                some[place] = column[rows]
+            found += some @ self._weights[:, rows].T
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,8 +303,8 @@ class _Columns:
     @classmethod
     def of(cls, point: Point, sums: _Weighed) -> "_Columns":
         """Return where the sums of a setting will be."""
-        known = ~np.isnan(point.errors)
-        paid = np.where(np.isnan(point.fees), 0.0, point.fees)
+        known, unpaid = ~np.isnan(point.errors), np.isnan(point.fees)
+        paid = np.where(unpaid, 0.0, point.fees) if unpaid.any() else point.fees
         foreseen = paid if point.foreseen is None else point.foreseen
         if point.weights is None and point.expected is None and known.all():
             beyond = None if point.foreseen is None else sums.add(paid - foreseen)
@@ -323,7 +321,9 @@ class _Columns:
 def _sums(values: np.ndarray, share: np.ndarray | None) -> tuple[float, float]:
     """Sum and count of what is told of every row; of what is told of some, those weighed as their errors are."""
     known = ~np.isnan(values)
-    weights = known.astype(np.float64) if known.all() or share is None else np.where(known, share, 0.0)
+    if known.all():
+        return float(np.ones(len(values)) @ values), float(len(values))
+    weights = known.astype(np.float64) if share is None else np.where(known, share, 0.0)
     return float(weights @ np.where(known, values, 0.0)), float(weights.sum())
 
 

@@ -92,7 +92,7 @@ def _few_steps(nodes, x, eight, place, rows) -> None:  # noqa: ANN001 - as above
 @compiled
 @no_type_check
 def _go_on(nodes, x, eight, place, going, left) -> None:  # noqa: ANN001 - as above
-    """Take the rows that have not reached a leaf a few steps at a time, until nobody is left; half of them have."""
+    """Take the rows that have not reached a leaf a few steps at a time, until nobody is left; most of them have."""
     while True:
         still = U(0)
         for q in range(left):

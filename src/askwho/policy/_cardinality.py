@@ -10,7 +10,7 @@ from askwho import _validation as check
 from askwho._fast import loops
 from askwho._parts import State, part
 from askwho._types import Order
-from askwho.core import distinct_orders, in_order
+from askwho.core import distinct_orders, in_order, running
 from askwho.exceptions import InvalidInputError
 from askwho.learners import Scorer
 from askwho.policy._curve import Curve
@@ -145,7 +145,7 @@ class Cardinality:
             place: which order each query has at each price.
             prices: λ.
         """
-        paid, fast = fees.cumsum(axis=1), loops(len(curves))
+        paid, fast = running(fees), loops(len(curves))
         if fast is not None and self.networks is None:
             found, most = np.empty(place.shape, dtype=np.intp), min(self.width, curves.shape[1])
             fast.sizes(curves[:, :most], paid, place, np.array(prices, dtype=np.float64), found)

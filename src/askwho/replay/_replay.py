@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from numpy.typing import ArrayLike
 
 from askwho._types import FloatTable, Order
-from askwho.core import Answers, Cell, elementwise_error, in_order, unusable_errors
+from askwho.core import Answers, Cell, elementwise_error, in_order, running, unusable_errors
 from askwho.data import Log
 from askwho.exceptions import InvalidInputError
 from askwho.metrics import Frontier, area, best_of_k, prefix_errors, stated_budgets
@@ -191,7 +191,7 @@ class Replay:
 
     def paid(self, order: Order, rows: Int[np.ndarray, " m"] | None = None) -> Float[np.ndarray, "m K"]:
         """Return what the first k really charged, shape (n, K); of some rows, or of all."""
-        return np.cumsum(in_order(self.log.fees, order, rows), axis=1)
+        return running(in_order(self.log.fees, order, rows))
 
     def errors(
         self, order: Order, rule: str | Combine | None = None, *, rows: Int[np.ndarray, " m"] | None = None
@@ -232,7 +232,7 @@ class Replay:
 
     def outside(self, order: Order) -> Int[np.ndarray, "n K"]:
         """Return how many of the first k are experts, whom somebody must ask, shape (n, K)."""
-        return np.cumsum(self.log.panel.is_kind("expert")[order], axis=1)
+        return running(self.log.panel.is_kind("expert")[order])
 
     def said(self, order: Order, k: Int[np.ndarray, " n"]) -> list[Any]:
         """Return what the committee of the first k decides about each query; None where nobody gave an answer."""
