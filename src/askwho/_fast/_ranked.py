@@ -11,8 +11,8 @@ from askwho._fast._compiled import compiled
 @no_type_check
 def _behind(a, i, b, j):  # noqa: ANN001, ANN202
     """Whether entity i at cost a comes after entity j at cost b: ties to the smaller index, NaN last."""
-    if a != a:
-        return b == b or i > j
+    if np.isnan(a):
+        return not np.isnan(b) or i > j
     return a > b or (a == b and i > j)
 
 

@@ -205,8 +205,8 @@ def in_order(table: np.ndarray, order: Order, rows: Int[np.ndarray, " m"] | None
 def running(table: np.ndarray) -> np.ndarray:
     """Return the sums of the first k columns, for every k, of the same shape: by columns, as few rows are long."""
     found = table.astype(np.result_type(table, np.intp) if table.dtype.kind == "b" else table.dtype)
-    for before, after in pairwise(found.T):
-        after += before
+    for k in range(1, found.shape[1]):
+        found[:, k] += found[:, k - 1]
     return found
 
 
