@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from askwho import _validation as check
-from askwho._threads import in_order, processors
+from askwho._threads import in_order, one_thread_each, processors
 from askwho.data import Log
 from askwho.evaluation import _settings as settings
 from askwho.evaluation._points import Resamples, Sums, Tally, error_interval, hulls, interval, ratio
@@ -68,10 +68,11 @@ def evaluate(
 
     total = Sums()
     # The sums of each piece are added in the order of the rows, whoever is done first.
-    for sums in in_order(work, _numbered(_pieces(log) if isinstance(log, Log) else log), workers=processors()):
-        total += sums
-        if progress is not None:
-            progress(total.n)
+    with one_thread_each():
+        for sums in in_order(work, _numbered(_pieces(log) if isinstance(log, Log) else log), workers=processors()):
+            total += sums
+            if progress is not None:
+                progress(total.n)
     read = total.n + total.left_out
     if ranks is not None and total.n:
         check.same_shape(ranks, "scores", (read, len(policy.panel)), "one row for each query of the log")
