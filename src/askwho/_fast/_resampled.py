@@ -22,7 +22,7 @@ def drawn(keys, limits, weights) -> None:  # noqa: ANN001
         weights: shape (n, draws + 1), to be written to.
     """
     draws = weights.shape[1] - 1
-    words, counts = np.empty(draws, np.uint64), np.empty(draws, np.float64)
+    words, counts = np.empty(draws, np.uint64), np.empty(draws)
     for i in range(len(keys)):
         for draw in range(draws):
             word = keys[i] + np.uint64(draw + 2) * _GOLDEN

@@ -182,9 +182,9 @@ class Resamples:
         keys = _keys(groups)
         key, fast = mixed(keys + mixed(np.array([random_state]).astype(np.uint64))), loops(len(groups))
         if fast is not None:
-            by_row = np.empty((len(groups), draws + 1))
-            fast.drawn(key, _OFTEN_BITS, by_row)
-            weights = by_row.T
+            # A row's resamples lie together, so that they are written in one go.
+            weights = np.empty((len(groups), draws + 1)).T
+            fast.drawn(key, _OFTEN_BITS, weights.T)
         else:
             weights = np.ones((draws + 1, len(groups)))
             for draw in range(1, draws + 1):
@@ -288,7 +288,8 @@ class _Weighed:
                 some = block[:, : rows.stop - start]
                 for cells, place in zip(some, places, strict=True):
                     cells[:] = self._columns[place][rows]
-                found[places] += some @ self._weights[:, rows].T.astype(kind, copy=False)
+                # However the weights lie, so that sums are the same to the bit.
+                found[places] += some @ self._weights[:, rows].T.astype(kind, order="C", copy=False)
         return found
 
 
