@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
@@ -29,7 +29,7 @@ def use_processors(count: int) -> None:
 
 
 @contextmanager
-def one_thread_each() -> Iterator[None]:
+def one_thread_each() -> Generator[None]:
     """Let products of matrices take no threads of their own meanwhile: beside ours they would wait for each other.
 
     OpenBLAS waits without resting. Two threads of ours, with two of its own each, took five times the processor time.

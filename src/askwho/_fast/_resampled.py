@@ -5,10 +5,7 @@ from typing import no_type_check
 import numpy as np
 
 from askwho._fast._compiled import compiled
-
-# As in `askwho._splitmix`.
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+from askwho._splitmix import FIRST, GOLDEN, SECOND
 
 
 @compiled
@@ -25,9 +22,10 @@ def drawn(keys, limits, weights) -> None:  # noqa: ANN001
     words, counts = np.empty(draws, np.uint64), np.empty(draws)
     for i in range(len(keys)):
         for draw in range(draws):
-            word = keys[i] + np.uint64(draw + 2) * _GOLDEN
-            word = (word ^ (word >> np.uint64(30))) * _FIRST
-            word = (word ^ (word >> np.uint64(27))) * _SECOND
+            # `mixed` and `step`, word for word.
+            word = keys[i] + np.uint64(draw + 2) * GOLDEN
+            word = (word ^ (word >> np.uint64(30))) * FIRST
+            word = (word ^ (word >> np.uint64(27))) * SECOND
             words[draw] = (word ^ (word >> np.uint64(31))) >> np.uint64(11)
         counts[:] = 0.0
         # Limit by limit, for hardly any resample has a row more than a few times.

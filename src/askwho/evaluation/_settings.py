@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from askwho.core import argsorted
 from askwho.evaluation._points import Point
 from askwho.policy import Policy
 from askwho.replay import Ranked, Replay, at_size, members_of
@@ -125,10 +124,10 @@ def everyone_points(policy: Policy, held: Replay) -> dict[str, list[Point]]:
 def random_points(policy: Policy, held: Replay, *, random_state: int = 0) -> list[Point]:
     """Committees of k drawn at random, the mean over repeats, by k."""
     rng = np.random.default_rng(random_state)
-    shape, width = held.log.errors.shape, policy.cardinality.width
+    width = policy.cardinality.width
     errors, fees, weights = [], [], []
     for _ in range(_REPEATS):
-        order = argsorted(rng.random(shape))[:, :width]
+        order = held.at_random(rng, width)
         errors.append(held.errors(order, "majority" if held.log.task == "classification" else "mean"))
         fees.append(held.paid(order))
         weights.append(np.ones(order.shape) if held.chances is None else held.chances.prefixes(order))

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from numpy.typing import ArrayLike
 
 from askwho._types import FloatTable, Order
-from askwho.core import Answers, Cell, elementwise_error, in_order, running, unusable_errors
+from askwho.core import Answers, Cell, argsorted, elementwise_error, in_order, running, unusable_errors
 from askwho.data import Log
 from askwho.exceptions import InvalidInputError
 from askwho.metrics import Frontier, area, best_of_k, prefix_errors, stated_budgets
@@ -188,6 +188,10 @@ class Replay:
     def order(self, price: float, width: int) -> Order:
         """Return whom to ask at a price, best first, shape (n, width)."""
         return self.seen.judged.order(self.seen.fees, price, width)
+
+    def at_random(self, rng: np.random.Generator, width: int) -> Order:
+        """Return whom to ask by chance alone, shape (n, width)."""
+        return argsorted(rng.random(self.log.errors.shape))[:, :width]
 
     def paid(self, order: Order, rows: Int[np.ndarray, " m"] | None = None) -> Float[np.ndarray, "m K"]:
         """Return what the first k really charged, shape (n, K); of some rows, or of all."""
