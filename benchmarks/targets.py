@@ -6,11 +6,16 @@ the 95% interval of Student's t over them; splits share rows, so that it is abou
 Each log has its own provenance: logs that are not run stay in the file as they are.
 
     ASKWHO_DATA=... python benchmarks/targets.py --workers 2 --out benchmarks/results/targets.json
+
+With `--beside FOLDER`, a checkout of an earlier commit, that commit's code takes the same splits, and askwho's figures
+stand beside its own of then, paired by split.
 """
 
 import argparse
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
@@ -47,18 +52,24 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--workers", type=int, default=2, help="splits at a time, each in a process of its own")
     parser.add_argument("--logs", nargs="+", default=list(RIVALS), choices=list(RIVALS))
+    parser.add_argument("--beside", type=Path, help="a checkout of an earlier commit, to be paired with")
     arguments = parser.parse_args()
+    earlier: Path | None = arguments.beside
     by_log: dict[str, dict[int, dict[str, dict[str, float]]]] = {name: {} for name in arguments.logs}
+    before: dict[str, dict[int, dict[str, float]]] = {name: {} for name in arguments.logs}
     with ProcessPoolExecutor(arguments.workers, mp_context=get_context("spawn")) as workers:
-        jobs = {
-            workers.submit(one_split, arguments.data, name, seed): (name, seed)
-            for name in arguments.logs
-            for seed in range(arguments.seeds)
-        }
+        splits = [(name, seed) for name in arguments.logs for seed in range(arguments.seeds)]
+        jobs = {workers.submit(one_split, arguments.data, *each): (*each, False) for each in splits}
+        if earlier is not None:
+            jobs |= {workers.submit(by_earlier, earlier, arguments.data, *each): (*each, True) for each in splits}
         for job in as_completed(jobs):
-            name, seed = jobs[job]
-            by_log[name][seed] = job.result()
-            print(name, seed, by_log[name][seed]["askwho"], flush=True)
+            name, seed, old = jobs[job]
+            found = job.result()
+            if old:
+                before[name][seed] = found["askwho"]
+            else:
+                by_log[name][seed] = found
+            print(name, seed, "earlier" if old else "now", found["askwho"], flush=True)
     out: Path | None = arguments.out
     results: dict[str, Any] = json.loads(out.read_text()) if out is not None and out.exists() else {}
     run = {
@@ -67,6 +78,9 @@ def main() -> None:
     }
     for name, found in by_log.items():
         results[name] = {**over_splits([found[seed] for seed in sorted(found)]), **run}
+        if earlier is not None:
+            now, then = ([part[seed] for seed in sorted(found)] for part in (by_askwho(found), before[name]))
+            results[name]["beside"] = {"commit": commit_of(earlier), **paired(now, then)}
     write_down(results, out)
 
 
@@ -77,6 +91,37 @@ def one_split(data: Path, name: str, seed: int) -> dict[str, dict[str, float]]:
         single = METHODS["best single"](split)[0]
         methods = ("askwho", "best single", *RIVALS[name])
         return {method: figures(split, METHODS[method](split), single) for method in methods}
+
+
+def by_earlier(checkout: Path, data: Path, name: str, seed: int) -> dict[str, dict[str, float]]:
+    """Return the figures of one split by an earlier commit's code, which has its own `one_split`."""
+    code = "import json, sys; from pathlib import Path; import targets; print(json.dumps(targets.one_split("
+    code += "Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))))"
+    path = os.pathsep.join(str(checkout.absolute() / each) for each in ("src", "studies", "benchmarks"))
+    command = [sys.executable, "-c", code, str(data), name, str(seed)]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=True, stdout=subprocess.PIPE)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def commit_of(checkout: Path) -> str:
+    """Return the commit that a folder is a checkout of."""
+    command = ("git", "-C", str(checkout), "rev-parse", "HEAD")
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def by_askwho(found: dict[int, dict[str, dict[str, float]]]) -> dict[int, dict[str, float]]:
+    """Return askwho's figures by split."""
+    return {seed: methods["askwho"] for seed, methods in found.items()}
+
+
+def paired(now: Sequence[dict[str, float]], then: Sequence[dict[str, float]]) -> dict[str, Any]:
+    """Return the mean figures of then, and how far today's are off, split by split."""
+    return {
+        "then": {name: interval([each[name] for each in then]) for name in then[0]},
+        "now_less_then": {
+            name: interval([a[name] - b[name] for a, b in zip(now, then, strict=True)]) for name in then[0]
+        },
+    }
 
 
 def figures(split: Split, points: list[Point], single: Point) -> dict[str, float]:
