@@ -9,6 +9,21 @@ from askwho._fast._compiled import compiled
 
 @compiled
 @no_type_check
+def bent(table, offsets) -> None:  # noqa: ANN001
+    """Add to every row, and raise what is below 0 to it.
+
+    Args:
+        table: shape (m, d), to be written to.
+        offsets: shape (d,).
+    """
+    for i in range(len(table)):
+        row = table[i]
+        for c in range(len(offsets)):
+            row[c] = max(row[c] + offsets[c], np.float32(0.0))
+
+
+@compiled
+@no_type_check
 def least(found, entities, rates, fees, closed, rows, first, nothing, best, lowest) -> None:  # noqa: ANN001
     """Write who changes the cost to the least, the first among equals, and to what.
 

@@ -1,6 +1,6 @@
 """All loops, by name."""
 
-from askwho._fast._asked import advanced, least, numbered, wanted_by_any
+from askwho._fast._asked import advanced, bent, least, numbered, wanted_by_any
 from askwho._fast._believed import likeliest, scores_after
 from askwho._fast._ranked import argsorted, gathered, orders, sizes
 from askwho._fast._resampled import drawn
@@ -9,6 +9,7 @@ from askwho._fast._voted import leaders
 __all__ = [
     "advanced",
     "argsorted",
+    "bent",
     "drawn",
     "gathered",
     "leaders",

@@ -82,8 +82,12 @@ class Basis:
         found[:, 0] = 1.0
         np.divide(summary - self.centre, self.scale, out=scaled)
         np.matmul(scaled, self.directions, out=bent)
-        bent += self.offsets
-        np.maximum(bent, 0.0, out=bent)
+        fast = loops(len(summary))
+        if fast is None:
+            bent += self.offsets
+            np.maximum(bent, 0.0, out=bent)
+        else:
+            fast.bent(bent, self.offsets)
         return found
 
     def to_state(self) -> _parts.State:

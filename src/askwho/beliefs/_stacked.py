@@ -170,7 +170,8 @@ class Stacked:
         """What the models of the sets that were asked add to what the pool believes, in logarithms."""
         numbers = numbers_of(state.asked)
         if case.moved is not None:
-            return case.moved[state.rows, numbers]
+            n, sets, classes = case.moved.shape
+            return case.moved.reshape(n * sets, classes).take(state.rows * sets + numbers, axis=0)
         inputs = self.inputs(case, state.rows)
         found = np.empty((len(inputs), self.weights.shape[2]), dtype=np.float32)
         for number in np.unique(numbers):

@@ -130,11 +130,13 @@ def random_points(policy: Policy, held: Replay, *, random_state: int = 0) -> lis
         order = held.at_random(rng, width)
         errors.append(held.errors(order, "majority" if held.log.task == "classification" else "mean"))
         fees.append(held.paid(order))
-        weights.append(np.ones(order.shape) if held.chances is None else held.chances.prefixes(order))
+        if held.chances is not None:
+            weights.append(held.chances.prefixes(order))
     came = np.stack(errors)
     if held.chances is None and not np.isnan(came).any():
         mean, paid = came.mean(axis=0), np.mean(fees, axis=0)
         return [Point(mean[:, k], paid[:, k], {"k": k + 1}) for k in range(mean.shape[1])]
+    weights = weights or [np.ones(came.shape[1:])] * _REPEATS
     # A query of which no draw can be scored stays unscored; any other counts by the draws that can.
     share = np.where(np.isnan(came), 0.0, np.stack(weights)[:, :, : came.shape[2]])
     total = (share * np.where(np.isnan(came), 0.0, came)).sum(axis=0)

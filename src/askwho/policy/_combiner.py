@@ -153,10 +153,24 @@ class Combiner:
         """
         chosen = self.rule if rule is None else rule
         if chosen == POSTERIOR and isinstance(self.beliefs, Beliefs) and isinstance(case, Case):
-            return self.beliefs.decisions(committee, case, rows)
+            decisions = self.beliefs.decisions(case, committee.order, rows)
+            if decisions is not None:
+                return Verdicts(values=decisions, decided=committee.decided)
+            return self.beliefs.verdicts(committee, case if rows is None else case.rows(rows))[0]
         if chosen == SPREAD and isinstance(self.beliefs, Numbers) and isinstance(case, NumberCase):
             return self.beliefs.verdicts(committee, case if rows is None else case.rows(rows))[0]
         return aggregation(chosen or "majority")(committee)
+
+    def decisions(
+        self, case: Case | NumberCase | None, order: Order, rows: Int[np.ndarray, " m"]
+    ) -> Shaped[np.ndarray, "m K"] | None:
+        """Return what committees of every size decide whose every member answered, shape (m, K).
+
+        None where that takes more than the answers and the pool: see `Beliefs.decisions`.
+        """
+        if self.rule != POSTERIOR or not isinstance(self.beliefs, Beliefs) or not isinstance(case, Case):
+            return None
+        return self.beliefs.decisions(case, order, rows)
 
     def decide(
         self,

@@ -211,6 +211,11 @@ class Replay:
         if log.answers is None or log.truth is None or (rule is None and self.combiner.rule is None):
             return in_order(log.errors, order, rows)[:, :1]
         answers, truth = log.answers, log.truth
+        if rows is not None and rule is None and answers.complete:
+            decided = self.combiner.decisions(case, order, rows)
+            if decided is not None:
+                right = np.broadcast_to(truth[rows][:, None], decided.shape)
+                return self._scored(elementwise_error(decided, right, log.scored_by), rows)
         if rows is not None:
             answers, truth, seen = answers.at(rows), truth[rows], seen.rows(rows)
         found = prefix_errors(
