@@ -268,7 +268,7 @@ class Pool:
     def likeliest(
         self, case: Case, rows: Int[np.ndarray, " m"], order: Int[np.ndarray, "m K"]
     ) -> Int[np.ndarray, "m K"]:
-        """Return the likeliest candidate of some queries after each entity of an order, the first among equals."""
+        """Return the likeliest candidate after each entity of an order, shape (m, K), the first among equals."""
         fast, places = loops(len(rows)), np.empty(order.shape, dtype=np.intp)
         slow = np.arange(len(rows))
         if fast is not None:
