@@ -57,7 +57,7 @@ class Judgement:
     def orders(
         self, fees: Float[np.ndarray, "n a"], prices: Sequence[float], width: int
     ) -> tuple[Int[np.ndarray, " m"], Int[np.ndarray, "m K"], Int[np.ndarray, "p n"]]:
-        """Return the orders at several prices, shape (m, K), each once while it stays the same: see `distinct_orders`."""
+        """Return the orders at several prices, shape (m, K), each once while it stays so: see `distinct_orders`."""
         if self.scores is not None:
             order = self.order(fees, prices[0], width)
             return distinct_orders([order] * len(prices))
