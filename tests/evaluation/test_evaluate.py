@@ -128,6 +128,7 @@ def test_sums_are_those_that_their_names_say():
         Point(holes, fees, means={"mean_k": np.where(np.isnan(holes), np.nan, 2.0)}),
         Point(errors, fees, weights=weights, expected=expected),
         Point(holes, np.where(np.isnan(holes), np.nan, fees), weights=weights, expected=expected, foreseen=foreseen),
+        Point(errors, fees, weights=weights, expected=expected, seen=fees < 0.5, variance=foreseen),
     ] * 100  # more than are summed at a time
     for point, tally in zip(points, resamples.tally(points), strict=True):
         known = ~np.isnan(point.errors)
@@ -146,7 +147,10 @@ def test_sums_are_those_that_their_names_say():
         }
         for name, column in wanted.items():
             np.testing.assert_allclose(getattr(tally, name), resamples.weights @ column, rtol=1e-12, atol=1e-12)
-        assert tally.squares == pytest.approx(np.square(np.bincount(groups, share)).sum())
+        seen = share if point.seen is None else share * point.seen
+        assert tally.seen == pytest.approx(seen.sum())
+        assert tally.squares == pytest.approx(np.square(np.bincount(groups, seen)).sum())
+        assert tally.variance == pytest.approx((np.square(share) * (0.0 if point.seen is None else foreseen)).sum())
         assert tally.doubt == pytest.approx((np.square(share) * hope * (1 - hope)).sum())
     assert resamples.tally(points[1:2])[0].means == {"mean_k": (2.0 * known_rows(holes), known_rows(holes))}
 

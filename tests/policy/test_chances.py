@@ -33,6 +33,13 @@ def three_a_row(rng, X):  # noqa: ARG001 - likewise
     return rng.random((N, SIZE)).argsort(axis=1).argsort(axis=1) < 3, None
 
 
+def three_who_spoke(rng, X):
+    """Whoever is asked last follows from the others, whatever they say."""
+    said = rng.integers(0, 3, (N, SIZE))
+    asked = three_a_row(rng, X)[0]
+    return asked, Answers(said, np.where(asked, 0, 1).astype(np.int8))
+
+
 def one_by_odds(rng, X):
     keys = (
         rng.gumbel(size=(N, SIZE)) + np.array([0.0, 0.5, 1.0, 0.0, 0.0]) + 0.8 * X[:, :1] * np.array([1, 0, 0, 0, -1])
@@ -52,7 +59,7 @@ def by_an_answer(rng, X):  # noqa: ARG001 - likewise
     return asked, Answers(said, np.where(asked, 0, 1).astype(np.int8))
 
 
-DESIGNS = [at_random, by_a_feature, three_a_row, one_by_odds, in_blocks, by_an_answer]
+DESIGNS = [at_random, by_a_feature, three_a_row, three_who_spoke, one_by_odds, in_blocks, by_an_answer]
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.__name__)
@@ -84,6 +91,28 @@ def test_draws_of_a_given_number_are_not_independent():
     chances = LearnedChances.learn(X, three_a_row(rng, X)[0], np.arange(N))
     pair = chances.weights(members(0, 1))
     assert 1 / pair[pair > 0].mean() == pytest.approx(3 / 5 * 2 / 4, abs=0.02)
+
+
+def test_nobody_is_asked_beside_as_many_as_ever_are():
+    rng, X = world()
+    three = LearnedChances.learn(X, three_a_row(rng, X)[0], np.arange(N))
+    assert three.full(members(0, 2, 4)).all()
+    assert not three.full(members(0, 2)).any()
+    # Where draws are independent anybody might have been.
+    assert not LearnedChances.learn(X, at_random(rng, X)[0], np.arange(N)).full(members(0, 1, 2, 3)).any()
+
+
+@pytest.mark.parametrize(("rows", "most", "seed"), [(500, 3, 0), (4_000, 1, 8)])
+def test_whom_the_others_settle_is_not_asked_by_what_they_said(rows, most, seed):
+    """Who is left out follows from the others: of few rows a line is far from saying so, and the longer one nearer.
+
+    Of many rows both are nearly perfect, and the longer one may be better by a hair on all of them alike.
+    """
+    rng = np.random.default_rng(seed)
+    asked = rng.random((rows, SIZE)).argsort(axis=1).argsort(axis=1) < most
+    answers = Answers(rng.integers(0, 4, (rows, SIZE)), np.where(asked, 0, 1).astype(np.int8))
+    chances = LearnedChances.learn(rng.normal(size=(rows, 2)), asked, np.arange(rows), answers=answers)
+    assert chances.odds is not None
 
 
 def test_a_log_of_everybody_needs_no_chances():

@@ -161,6 +161,15 @@ def test_those_always_asked_together_are_drawn_as_one():
     np.testing.assert_allclose(weights, np.where(block[:, 0], 2.0, 0.0))
 
 
+def test_no_more_are_asked_than_were_and_nobody_else_where_that_was_certain():
+    rng = np.random.default_rng(0)
+    asked, propensity = by_policy(rng, rng.uniform(-1, 1, N))
+    certain = np.arange(N) % 2 == 0
+    chances = GivenChances.of(asked, np.where(certain, 1.0, propensity), own=NOBODY)
+    assert chances.full(members(0, 1)).all()
+    np.testing.assert_array_equal(chances.full(members(0)), certain)
+
+
 def test_a_tiny_probability_stays_a_number():
     asked = np.eye(SIZE, dtype=bool)[np.arange(N) % SIZE]
     weights = GivenChances.of(asked, np.where(np.arange(N) == 0, 1e-300, 0.2), own=NOBODY).weights(members(0))

@@ -17,6 +17,8 @@ from askwho.policy import Policy
 
 # Sums that a tally has of the sample and of each resample.
 _DRAWN = ("rows", "scored", "expected", "hoped", "came", "fees", "charged")
+# Those that it has of the sample alone.
+_ONCE = ("seen", "squares", "variance", "doubt")
 # A row of it is a setting, or tells how many queries there were.
 _SCHEMA = pa.schema(
     [
@@ -26,8 +28,7 @@ _SCHEMA = pa.schema(
         ("kind", pa.string()),
         ("place", pa.int64()),
         *((name, pa.list_(pa.float64())) for name in _DRAWN),
-        ("squares", pa.float64()),
-        ("doubt", pa.float64()),
+        *((name, pa.float64()) for name in _ONCE),
         ("labels", pa.string()),
         ("means", pa.string()),
     ]
@@ -146,8 +147,7 @@ def _added(policy: Policy, rows: list[dict[str, Any]]) -> _Added:
 def _row(tally: Tally) -> dict[str, Any]:
     return {
         **{name: getattr(tally, name).tolist() for name in _DRAWN},
-        "squares": tally.squares,
-        "doubt": tally.doubt,
+        **{name: getattr(tally, name) for name in _ONCE},
         "labels": json.dumps(dict(tally.labels)),
         "means": json.dumps(dict(tally.means)),
     }
@@ -155,7 +155,7 @@ def _row(tally: Tally) -> dict[str, Any]:
 
 def _tally(policy: Policy, row: Mapping[str, Any]) -> Tally:
     told: dict[str, Any] = {name: np.array(row[name]) for name in _DRAWN}
-    told |= {name: row[name] for name in ("squares", "doubt")}
+    told |= {name: row[name] for name in _ONCE}
     told["labels"] = json.loads(row["labels"])
     told["means"] = {name: tuple(sums) for name, sums in json.loads(row["means"]).items()}
     return Tally(policy.unit, **told)

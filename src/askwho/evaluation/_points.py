@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped, UInt8, UInt64
+from jaxtyping import Bool, Float, Int, Shaped, UInt8, UInt64
 from scipy.special import betaincinv, stdtrit
 
 from askwho._fast import loops
@@ -39,6 +39,8 @@ class Point:
         foreseen: shape (n,), what it was expected to pay, where `fees` are not known everywhere.
         doubt: shape (n,), the square of what may come beyond `expected`, where a few rows may decide the mean and not
             all of them can be scored.
+        seen: shape (n,), of which rows the error is what came, and not imagined; of all, unless said.
+        variance: shape (n,), of errors that are imagined, 0 elsewhere; 0 everywhere, unless said.
     """
 
     errors: Float[np.ndarray, " n"]
@@ -49,6 +51,8 @@ class Point:
     expected: Float[np.ndarray, " n"] | None = None
     foreseen: Float[np.ndarray, " n"] | None = None
     doubt: Float[np.ndarray, " n"] | None = None
+    seen: Bool[np.ndarray, " n"] | None = None
+    variance: Float[np.ndarray, " n"] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +73,9 @@ class Tally:
         came: shape (draws + 1,), weighed sum of the errors that these have.
         fees: shape (draws + 1,), sum of fees, or of those foreseen.
         charged: shape (draws + 1,), weighed sum of fees beyond those foreseen.
-        squares: sum of squared weights, of groups.
+        seen: what those weigh whose errors came, and are not imagined.
+        squares: sum of their squared weights, of groups.
+        variance: of the weighed sum of errors that are imagined.
         doubt: sum of squares of what may come beyond what is expected of rows, weighed: of a share it is the squared
             weight times the variance that such a share has, of numbers what each row would weigh times the square.
         labels: what to call it.
@@ -84,7 +90,9 @@ class Tally:
     came: Float[np.ndarray, " b"]
     fees: Float[np.ndarray, " b"]
     charged: Float[np.ndarray, " b"]
+    seen: float
     squares: float
+    variance: float
     doubt: float
     labels: Mapping[str, float]
     means: Mapping[str, tuple[float, float]]
@@ -99,7 +107,9 @@ class Tally:
             self.came + other.came,
             self.fees + other.fees,
             self.charged + other.charged,
+            self.seen + other.seen,
             self.squares + other.squares,
+            self.variance + other.variance,
             self.doubt + other.doubt,
             self.labels,
             {name: (total + other.means[name][0], n + other.means[name][1]) for name, (total, n) in self.means.items()},
@@ -107,8 +117,8 @@ class Tally:
 
     @property
     def effective(self) -> float:
-        """How many rows, or groups, of equal weight would say as much (Kish 1965)."""
-        return float(self.scored[0]) ** 2 / self.squares if self.squares > 0 else 0.0
+        """How many rows, or groups, of equal weight would say as much (Kish 1965); what is imagined says nothing."""
+        return self.seen**2 / self.squares if self.squares > 0 else 0.0
 
     @property
     def told(self) -> bool:
@@ -194,13 +204,14 @@ class Resamples:
     def tally(self, points: Sequence[Point]) -> list[Tally]:
         """Return the sums of each setting."""
         rows, nothing = self._rows, np.zeros(len(self.weights))
-        counted = float(np.square(np.bincount(self.group)).sum())
+        counted = np.bincount(self.group).astype(np.float64)
         sums = _Weighed(self.weights)
         made = [_Columns.of(point, sums) for point in points]
         totals = sums.totals()
         found: list[Tally] = []
         for point, each in zip(points, made, strict=True):
             share = each.share
+            seen = counted if share is None else self._seen(point, share)
             scored, expected, hoped, came, fees, charged = (
                 nothing if place is None else totals[place] for place in each.places
             )
@@ -214,7 +225,9 @@ class Resamples:
                     came,
                     fees,
                     charged,
-                    counted if share is None else float(np.square(np.bincount(self.group, share)).sum()),
+                    float(seen.sum()),
+                    float(np.square(seen).sum()),
+                    0.0 if share is None or point.variance is None else float(np.square(share) @ point.variance),
                     self._doubt(point, share),
                     point.labels,
                     {name: _sums(values, share) for name, values in point.means.items()},
@@ -226,6 +239,10 @@ class Resamples:
     def _rows(self) -> Float[np.ndarray, " b"]:
         """How many rows there are in the sample and in each resample."""
         return self.weights.sum(axis=1)
+
+    def _seen(self, point: Point, share: np.ndarray) -> Float[np.ndarray, " g"]:
+        """What groups weigh by what came, and is not imagined."""
+        return np.bincount(self.group, share if point.seen is None else np.where(point.seen, share, 0.0))
 
     def _doubt(self, point: Point, share: np.ndarray | None) -> float:
         """What a mean may be off by, squared and summed: a row that cannot be scored would weigh what others do."""
@@ -366,10 +383,12 @@ def error_interval(tally: Tally) -> list[float]:
     everybody was asked, no nearer than the errors allow of all who were asked about the same rows.
     """
     loss, effective, most = tally.loss, tally.effective, tally.unit.most
-    share, variance = float(loss[0]) / most, float(np.nanvar(loss[1:] / most))
+    # What is imagined would have come otherwise in each draw of it, and is the same in all resamples.
+    imagined = tally.variance / float(tally.scored[0]) ** 2 if tally.variance > 0 else 0.0
+    share, variance = float(loss[0]) / most, float(np.nanvar(loss[1:] / most)) + imagined / most**2
     if tally.doubt > 0 and not most < np.inf:
         drawn, mean = interval(loss[1:]), float(loss[0])
-        far = 1.96 * math.sqrt(tally.doubt) / float(tally.rows[0])
+        far = 1.96 * math.sqrt(tally.doubt / float(tally.rows[0]) ** 2 + imagined)
         return [float(each) for each in tally.shown(np.array([min(drawn[0], mean - far), max(drawn[1], mean + far)]))]
     if not most < np.inf or not 0.0 <= share <= 1.0 or effective <= 1.0:
         return interval(tally.shown(loss)[1:])

@@ -6,7 +6,7 @@ import numpy as np
 
 from askwho.evaluation._points import Point
 from askwho.policy import Policy
-from askwho.replay import Ranked, Replay, at_size, members_of
+from askwho.replay import Ranked, Replay, at_size
 
 # Draws of random committees: their mean is taken, and more of them move it by less than an interval tells.
 _REPEATS = 10
@@ -45,23 +45,27 @@ def sequential_points(policy: Policy, held: Replay) -> list[Point]:
     """The policy asking in turn, at each of its stored prices; none where it cannot."""
     if policy.turns is None or held.case is None:
         return []
-    expert, points = held.log.panel.is_kind("expert"), []
-    prices = policy.turns.tried.prices
+    prices, points = policy.turns.tried.prices, []
     # Where the next answer is missing, what asking at once at the same price would get and pay is expected.
     beside = [None] * len(prices) if held.chances is None else adaptive_points(policy, held, prices)
-    every, place = held.ends(policy.turns.asking, prices.tolist())
-    outside = ((every.order >= 0) & expert[np.maximum(every.order, 0)]).sum(axis=1)
-    means = {"mean_k": np.maximum(every.sizes, 1), "mean_asked": outside}
-    told = {name: np.where(np.isnan(every.errors), np.nan, values) for name, values in means.items()}
-    for price, like, ends in zip(prices, beside, place, strict=True):
-        known = {name: values[ends] for name, values in told.items()}
-        point = Point(every.errors[ends], every.fees[ends], {"fee_weight": float(price)}, known)
-        if like is not None and held.chances is not None:
-            taken = every.at(ends)
-            weights = held.chances.weights(members_of(taken.order, taken.sizes, len(expert)))
+    walked = held.walked(policy.turns.asking, prices)
+    means = {"mean_k": np.maximum(walked.sizes, 1.0), "mean_asked": walked.outside}
+    told = {name: np.where(np.isnan(walked.errors), np.nan, values) for name, values in means.items()}
+    for p, (price, like) in enumerate(zip(prices, beside, strict=True)):
+        errors, fees = walked.errors[p], walked.fees[p]
+        point = Point(errors, fees, {"fee_weight": float(price)}, {name: values[p] for name, values in told.items()})
+        if like is not None:
             # Where only truths are missing, and no answer, what is paid is known.
-            foreseen = like.fees if np.isnan(taken.fees).any() else None
-            point = replace(point, weights=weights, expected=like.expected, foreseen=foreseen, doubt=like.doubt)
+            foreseen = like.fees if np.isnan(fees).any() else None
+            point = replace(
+                point,
+                weights=walked.weights[p],
+                expected=like.expected,
+                foreseen=foreseen,
+                doubt=like.doubt,
+                seen=walked.seen[p],
+                variance=walked.variance[p],
+            )
         points.append(point)
     return points
 

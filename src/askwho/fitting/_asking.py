@@ -102,8 +102,12 @@ def learn_turns(
         if others is not None:
             parts.append((n + np.arange(len(others.log)), others.walked(whole, tried)))
         order = np.argsort(np.concatenate([held for held, _ in parts]))
-        got, paid, sizes, weights = (np.hstack([done[i] for _, done in parts])[:, order] for i in range(4))
+        got, paid, turns, weights = (
+            np.hstack([getattr(done, name) for _, done in parts])[:, order]
+            for name in ("errors", "fees", "sizes", "weights")
+        )
         error, fee = like_at_once(like, tried, got, paid, weights)
+        sizes = np.rint(turns).astype(np.intp)
         learned = InTurn(whole, real.outcomes(tried, error, fee, sizes, in_turn=True, others=others))
         return learned, [(np.arange(n), whole)]
     got, paid, sizes = np.empty((len(tried), n)), np.empty((len(tried), n)), np.empty((len(tried), n), dtype=np.intp)
@@ -132,11 +136,11 @@ def _where_once(
     weights = np.ones(saved.shape)
     for rows, held in each_fold(half):
         asking, there = rule(rows), replay.rows(held)
-        got, paid, _, weight = there.walked(asking, prices)
-        alone, charged, _, other = there.walked(replace(asking, once=np.ones(len(prices), dtype=bool)), prices)
-        saved[:, held] = alone - got + prices[:, None] * (charged - paid)
+        free = there.walked(asking, prices)
+        alone = there.walked(replace(asking, once=np.ones(len(prices), dtype=bool)), prices)
+        saved[:, held] = alone.errors - free.errors + prices[:, None] * (alone.fees - free.fees)
         # Rows of which both are known stand for those of which one is not.
-        weights[:, held] = np.maximum(weight, other)
+        weights[:, held] = np.maximum(free.weights, alone.weights)
     share = np.where(np.isnan(saved), 0.0, weights)
     total = np.maximum(share.sum(axis=1), 1e-12)
     saved = np.nan_to_num(saved)

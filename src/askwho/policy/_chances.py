@@ -26,6 +26,14 @@ class Chances(ABC):
             members: shape (n, |A|), who is in each row's committee.
         """
 
+    @abstractmethod
+    def full(self, members: Bool[np.ndarray, "n a"]) -> Bool[np.ndarray, " n"]:
+        """Return about which queries nobody else than was could have been asked beside the members, shape (n,).
+
+        Args:
+            members: shape (n, |A|), who is in each row's committee.
+        """
+
     def weights(self, members: Bool[np.ndarray, "n a"]) -> Float[np.ndarray, " n"]:
         """Return what each row weighs for its committee, shape (n,): 0 where a member was not asked.
 

@@ -97,6 +97,14 @@ class GivenChances(Chances):
             certain = certain | ~(members & (self.unit >= 0)).any(axis=1)
         return np.where(certain, 1.0, found)
 
+    def full(self, members: Bool[np.ndarray, "n a"]) -> Bool[np.ndarray, " n"]:
+        """Return about which queries nobody else could have been asked beside the members, shape (n,).
+
+        No more than were; and where it was certain who is asked, nobody else.
+        """
+        most = self._units(members).sum(axis=1) >= self._units(self.asked).sum(axis=1)
+        return most | (self.propensity == 1.0)
+
     def _units(self, table: np.ndarray) -> np.ndarray:
         """Of which units a row has a member, shape (n, u)."""
         found = np.zeros((len(table), len(self.odds)), dtype=bool)

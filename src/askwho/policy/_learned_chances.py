@@ -22,6 +22,9 @@ _MOST_KINDS = 20
 # A richer account is taken where it is better by so many standard errors (Breiman et al. 1984 take one): each of many
 # entities is looked at.
 _ERRORS_BETTER = 2.0
+# What was said matters where it moves the chances so far: where the others settle who is asked last, as in three a row,
+# any richer account is closer to that by a hair, on every row alike.
+_LEAST_MOVED = 0.01
 # Trees of being asked, and rows a leaf: a share is worth its name over a score of them.
 _TREES, _LEAF = 32, 20
 # Of many features, as text has, so many are tried at a split: asking mostly goes by one, which must be found.
@@ -136,11 +139,22 @@ class LearnedChances(Chances):
             each *= self.looked_up[:, None]
         return np.where(self.asked, 1.0 / each, 0.0)
 
-    def chance(self, members: Bool[np.ndarray, "n a"]) -> Float[np.ndarray, " n"]:
-        """Return the probability that all members were asked, shape (n,)."""
+    def full(self, members: Bool[np.ndarray, "n a"]) -> Bool[np.ndarray, " n"]:
+        """Return about which queries nobody else could have been asked: members are as many as ever are, shape (n,)."""
+        if self.sizes is None:
+            return np.zeros(len(members), dtype=bool)
+        return self._units(members).sum(axis=1) >= np.flatnonzero(self.sizes).max(initial=0)
+
+    def _units(self, members: np.ndarray) -> np.ndarray:
+        """Of which units a row has a member, shape (n, u)."""
         inside = np.zeros(self.each.shape, dtype=bool)
         for j in np.flatnonzero(self.unit >= 0):
             inside[:, self.unit[j]] |= members[:, j]
+        return inside
+
+    def chance(self, members: Bool[np.ndarray, "n a"]) -> Float[np.ndarray, " n"]:
+        """Return the probability that all members were asked, shape (n,)."""
+        inside = self._units(members)
         if self.odds is None or self.sizes is None:
             found = np.where(inside, self.each, 1.0).prod(axis=1)
         else:
@@ -248,13 +262,15 @@ def _successive(
             plain = _logistic(np.hstack([logit, *before]), here, fold)
             richer = _logistic(np.hstack([logit, *before, *said]), here, fold)
             won = _better(np.square(richer - here)[:, None], np.minimum(np.square(plain - here), np.inf)[:, None])
-            if won[0]:
+            if won[0] and np.std(richer - plain) > _LEAST_MOVED:
                 found[:, u], matters = richer, True
         before.append(here[:, None].astype(np.float64))
         for j in np.flatnonzero(unit == u).tolist():
             kinds = _kinds(answers, j)
             if kinds is not None:
-                said.append(np.where(asked[:, j, None], kinds, 0.0))
+                # What was said, and not that somebody spoke, which is there already.
+                there = asked[:, j]
+                said.append(np.where(there[:, None], kinds - kinds[there].mean(axis=0), 0.0))
     return found if matters else None
 
 

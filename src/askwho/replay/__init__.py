@@ -10,12 +10,14 @@ from askwho.replay._replay import Replay
 from askwho.replay._residuals import intervals_at_once, intervals_in_turn
 from askwho.replay._robust import corrected, like_at_once, pooled_ratio
 from askwho.replay._taken import Taken, at_size, members_of
+from askwho.replay._walked import Walked
 
 __all__ = [
     "Judges",
     "Ranked",
     "Replay",
     "Taken",
+    "Walked",
     "alike",
     "at_size",
     "chances_of",

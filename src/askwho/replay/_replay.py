@@ -44,6 +44,7 @@ from askwho.replay._others import Others
 from askwho.replay._prices import price_grid
 from askwho.replay._robust import corrected, like_at_once
 from askwho.replay._taken import Taken, at_size, members_of
+from askwho.replay._walked import Walked
 
 # Prices at which rankings are compared: the area under their hull moves little with more.
 _PRICES_TO_COMPARE = 9
@@ -423,21 +424,31 @@ class Replay:
             count += len(rows)
         return Taken.together(found), np.concatenate(places, axis=1)
 
-    def walked(
-        self, asking: Asking, prices: Float[np.ndarray, " p"]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return what asking in turn got, paid and asked at each price, and what rows weigh, each of shape (p, n).
+    def walked(self, asking: Asking, prices: Float[np.ndarray, " p"]) -> Walked:
+        """Return what asking in turn comes to at each price, and what rows weigh.
 
-        What it got and paid is NaN where an answer is missing; what it got, where the truth is.
+        Of a query about which no more could have been asked than were heard, no row of the log can show how it would
+        have gone on; and it is no query like others, for those who were heard left a doubt. So it is imagined, beside
+        what they said. Others whose next answer is missing are stood for by rows that have it.
         """
         taken, place = self.ends(asking, prices.tolist())
-        got, paid, sizes = taken.errors[place], taken.fees[place], taken.sizes[place]
+        found = Walked.of(taken, place, self.log.panel.is_kind("expert"))
         if self.chances is None:
-            return got, paid, sizes, np.ones(got.shape)
+            return found
         count = self.asked.shape[1]
-        each = [taken.at(ends) for ends in place]
-        weights = np.stack([self.chances.weights(members_of(one.order, one.sizes, count)) for one in each])
-        return got, paid, sizes, weights
+        heard = [members_of(one.order, one.sizes, count) for one in (taken.at(ends) for ends in place)]
+        found = replace(found, weights=np.stack([self.chances.weights(each) for each in heard]))
+        if self.log.answers is None or self.log.truth is None:
+            return found
+        ended = ~found.seen & self.log.audited & np.stack([self.chances.full(each) for each in heard])
+        rows = np.flatnonzero(ended.any(axis=0))
+        if not len(rows):
+            return found
+        # Answers are imagined beside truths: of rows that have one.
+        audited = np.flatnonzero(self.log.audited)
+        known, some = self.rows(audited), np.searchsorted(audited, rows)
+        draws = [known.imagined(np.random.default_rng(i)).rows(some).walked(asking, prices) for i in range(_DRAWS)]
+        return found.beyond(draws, rows, ended)
 
     def taken(
         self,
@@ -456,7 +467,8 @@ class Replay:
             like: what asking at once did on these rows, which is expected where not every truth is known, and of
                 grades: what would come back with an answer is not imagined.
         """
-        got, paid, sizes, weights = self.walked(asking, prices)
+        walked = self.walked(asking, prices)
+        got, paid, weights, sizes = walked.errors, walked.fees, walked.weights, np.rint(walked.sizes).astype(np.intp)
         if self.chances is None:
             return got, paid, sizes
         if like is not None and (self.log.answers is None or not self.log.audited.all()):
