@@ -25,7 +25,9 @@ WITHOUT = {
     "lightgbm": ["tests/structure/test_flow.py", "tests/metrics/test_frontier.py"],
     "matplotlib": ["tests/report/test_words.py", "tests/report/test_findings.py"],
     "tokenizers": [f"tests/data/test_{name}.py" for name in ("encoder", "log", "minilm", "tables")],
-    "numba": ["tests/learners/test_tree_layout.py", "tests/persistence/test_batches.py"],
+    "numba": [
+        f"tests/{name}.py" for name in ("learners/test_tree_layout", "persistence/test_batches", "beliefs/test_pool")
+    ],
     "aiohttp": ["tests/experts", "tests/live/test_breaker.py"],
     "psycopg": ["tests/ledger/test_ledger.py", "tests/ledger/test_messages.py"],
 }

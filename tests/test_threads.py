@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from askwho import _threads
-from askwho._threads import in_order, processors, use_processors
+from askwho._threads import in_order, one_thread_each, processors, use_processors
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -73,3 +73,15 @@ def test_a_worker_uses_its_share(monkeypatch):
     assert processors() == 7
     use_processors(1)
     assert processors() == 1
+
+
+def test_products_of_matrices_take_one_thread_while_several_of_ours_are_at_work():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    def blas():
+        return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+
+    before = blas()
+    with one_thread_each():
+        assert set(blas()) == {1}
+    assert blas() == before

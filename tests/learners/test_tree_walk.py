@@ -165,7 +165,7 @@ def test_few_rows_do_not_import_numba():
 
 
 def test_where_nothing_can_be_kept_it_is_compiled_anew(monkeypatch):
-    from askwho.learners import _compiled  # noqa: PLC0415 - where numba is not installed, nothing here is run
+    from askwho._fast import _compiled  # noqa: PLC0415 - where numba is not installed, nothing here is run
 
     def njit(*, nogil, cache=False):
         if cache:

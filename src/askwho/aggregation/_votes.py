@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from askwho import _validation as check
+from askwho._fast import loops
 from askwho._types import Ties
 from askwho.aggregation._committee import Committee, Verdicts
 from askwho.aggregation._weights import log_odds_weights, softmax_weights
@@ -30,15 +31,18 @@ def vote(committee: Committee, weights: Float[np.ndarray, "n K"], *, ties: Ties 
     check.one_of(ties, "ties", get_args(Ties))
     voted = committee.voted
     shared = len(committee.classes) <= _MOST_CODES
-    winners = np.empty(voted.shape, dtype=np.int64)
-    step = max(1, _BLOCK_CELLS // max(voted.shape[1], len(committee.classes) if shared else 1))
-    for start in range(0, len(voted), step):
-        rows = slice(start, start + step)
-        if shared:
-            winners[rows] = _leaders(committee.codes[rows], voted[rows], weights[rows], ties)
-        else:
-            codes, names = _row_codes(committee.codes[rows], voted[rows])
-            winners[rows] = np.take_along_axis(names, _leaders(codes, voted[rows], weights[rows], ties), axis=1)
+    winners, fast = np.empty(voted.shape, dtype=np.int64), loops(len(voted))
+    if fast is not None and shared and not (weights < 0).any():
+        fast.leaders(committee.codes, voted, weights, ties == "rank", winners)
+    else:
+        step = max(1, _BLOCK_CELLS // max(voted.shape[1], len(committee.classes) if shared else 1))
+        for start in range(0, len(voted), step):
+            rows = slice(start, start + step)
+            if shared:
+                winners[rows] = _leaders(committee.codes[rows], voted[rows], weights[rows], ties)
+            else:
+                codes, names = _row_codes(committee.codes[rows], voted[rows])
+                winners[rows] = np.take_along_axis(names, _leaders(codes, voted[rows], weights[rows], ties), axis=1)
     decided = committee.decided
     values = committee.classes[winners] if len(committee.classes) else committee.answers
     return Verdicts(values=values, decided=decided)

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Shaped
 
 from askwho import _parts
+from askwho._fast import loops
 from askwho._parts import part
 from askwho.beliefs._pooled import Heard, Pooled, World, numbers_of
 from askwho.exceptions import InvalidInputError
@@ -76,9 +77,18 @@ class Basis:
 
     def apply(self, summary: Float32[np.ndarray, "n f"]) -> Float32[np.ndarray, "n b"]:
         """Return the basis functions of states, shape (n, 1 + f + d)."""
-        scaled = (summary - self.centre) / self.scale
-        bent = np.maximum(scaled @ self.directions + self.offsets, 0.0)
-        return np.concatenate([np.ones((len(scaled), 1), dtype=np.float32), scaled, bent], axis=1)
+        found = np.empty((len(summary), self.width), dtype=np.float32)
+        scaled, bent = found[:, 1 : 1 + len(self.centre)], found[:, 1 + len(self.centre) :]
+        found[:, 0] = 1.0
+        np.divide(summary - self.centre, self.scale, out=scaled)
+        np.matmul(scaled, self.directions, out=bent)
+        fast = loops(len(summary))
+        if fast is None:
+            bent += self.offsets
+            np.maximum(bent, 0.0, out=bent)
+        else:
+            fast.bent(bent, self.offsets)
+        return found
 
     def to_state(self) -> _parts.State:
         """Return the basis as arrays."""
@@ -238,20 +248,35 @@ class Asking:
         closed, shape = case.closed(state), (len(fee_weights), len(stop))
         best, least = np.zeros(shape, dtype=np.intp), np.full(shape, NEVER)
         around = [np.array(each) for each in zip(*map(self._between, fee_weights), strict=True)]
+        fast, places = loops(len(stop)), np.empty(_STATES, dtype=np.intp)
         for stage, every in self._stages(state):
-            gains = _between_prices(self.gains[stage], *around)
+            # Of a set those are asked who are not in it.
+            open_to = np.array([j for j in range(closed.shape[1]) if not (self.by_sets and stage >> j & 1)])
+            gains = _between_prices(self.gains[stage][:, open_to], *around)
             for start in range(0, len(every), _STATES):
                 block = every[start : start + _STATES]
                 inputs = self.bases[stage].apply(summary[block])
                 for first in range(0, len(fee_weights), _PRICES):
                     some = slice(first, first + _PRICES)
-                    open_ = np.flatnonzero(wanted[some, block].any(axis=0))
+                    if fast is None:
+                        open_ = np.flatnonzero(wanted[some, block].any(axis=0))
+                    else:
+                        last = min(first + _PRICES, len(fee_weights))
+                        open_ = places[: fast.wanted_by_any(wanted, block, first, last, places)]
+                    if not len(open_):
+                        continue
                     rows, weights = block[open_], gains[:, some]
-                    found = _at_prices(weights, inputs[open_])
+                    found = _at_prices(weights, inputs if len(open_) == len(block) else inputs[open_])
                     if case.costs is not None:
                         found = np.where(weights[:, :, :1] >= NEVER / 2, NEVER, found * stop[rows])
-                    rates = np.array(fee_weights[some])[:, None] / self.pool.unit
-                    best[some, rows], least[some, rows] = _least(found, rates, fees[rows], closed[rows])
+                    rates = np.array(fee_weights[some]) / self.pool.unit
+                    if fast is not None:
+                        fast.least(found, open_to, rates, fees, closed, rows, first, NEVER, best, least)
+                        continue
+                    place, least[some, rows] = _least(
+                        found, rates[:, None], fees[rows[:, None], open_to], closed[rows[:, None], open_to]
+                    )
+                    best[some, rows] = open_to[place]
         for p, fee_weight in enumerate(fee_weights):
             if self._is_once(fee_weight):
                 change = np.where(closed, NEVER, self._only_once(case, state, fees, fee_weight))

@@ -204,6 +204,22 @@ class Beliefs:
             columns.append(said)
         return Verdicts(values=np.column_stack(columns), decided=committee.decided), sure
 
+    def decisions(
+        self, case: Case, order: Int[np.ndarray, "m K"], rows: Int[np.ndarray, " m"] | None = None
+    ) -> Shaped[np.ndarray, "m K"] | None:
+        """Return what the committees of every size decide, shape (m, K), as `verdicts` does where somebody answered.
+
+        None where it takes more than the pool to decide: sets, what mistakes cost, or an answer of no class.
+
+        Args:
+            case: queries with everything that was answered.
+            order: the members, best first.
+            rows: which queries, shape (m,), each as often as it likes; all, unless said.
+        """
+        if self.sets is not None or case.costs is not None or case.prior.shape[1] > len(self.classes):
+            return None
+        return self.classes[self.pool.likeliest(case, np.arange(len(case)) if rows is None else rows, order)]
+
     def after(self, case: Case, asked: Bool[np.ndarray, "n a"]) -> Float32[np.ndarray, "n c"]:
         """Return what is believed after those were asked at once, shape (n, C): by the pool, or the models of sets.
 

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Float32, Int, Shaped
 
 from askwho import _parts
 from askwho import _validation as check
+from askwho._fast import loops
 from askwho._parts import part
 from askwho.beliefs._narrow import largest, total
 from askwho.beliefs._pooled import Heard
@@ -22,6 +23,8 @@ _SOURCES = 5
 _STARTS = (0.7, 0.0, 0.0, 0.0, 1.0)
 # How strongly, by hand, in all and not a row: the more rows there are the less it holds them back.
 _RIDGE = 3.0
+# Scores so near to each other may be equal once they are probabilities, which have 24 bits.
+_NEAR = 1e-5
 # Random sets of members that each row teaches by, beside everybody, by hand: more take longer in proportion.
 _MASKS = 2
 
@@ -72,7 +75,7 @@ class Case:
         costs: shape (C, C), what it costs to say [said] where [truth] is true; None where all mistakes are alike.
         known: shape (n, d), the features that were known before asking; None where nobody needs them.
         info: shape (n, |A|), what came back with the answers, NaN where nothing did; None likewise.
-        inputs: shape (n, f), what a model of every set takes of them, where that was laid out beforehand.
+        moved: shape (n, s, C), what the model of every set adds to the pool's, where that was laid out beforehand.
         believed: shape (n, s, C), what such models believe after every set, likewise; by models of other rows, where
             they were learned from these.
     """
@@ -86,7 +89,7 @@ class Case:
     costs: Float32[np.ndarray, "c c"] | None = None
     known: Float[np.ndarray, "n d"] | None = None
     info: Float[np.ndarray, "n a"] | None = None
-    inputs: Float32[np.ndarray, "n f"] | None = None
+    moved: Float32[np.ndarray, "n s k"] | None = None
     believed: Float32[np.ndarray, "n s k"] | None = None
 
     def __len__(self) -> int:
@@ -112,7 +115,7 @@ class Case:
             there=None if self.there is None else self.there[chosen],
             known=None if self.known is None else self.known[chosen],
             info=None if self.info is None else self.info[chosen],
-            inputs=None if self.inputs is None else self.inputs[chosen],
+            moved=None if self.moved is None else self.moved[chosen],
             believed=None if self.believed is None else self.believed[chosen],
         )
 
@@ -125,14 +128,14 @@ class Case:
             expected=self.expected[:, entities],
             there=None if self.there is None else self.there[:, entities],
             info=None if self.info is None else self.info[:, entities],
-            inputs=None,
+            moved=None,
             believed=None,
         )
 
     @property
     def bare(self) -> "Case":
         """The case without what the pool does not look at."""
-        return replace(self, there=None, known=None, info=None, inputs=None, believed=None)
+        return replace(self, there=None, known=None, info=None, moved=None, believed=None)
 
 
 @part("pool")
@@ -247,6 +250,41 @@ class Pool:
         scores -= largest(scores)
         shares = np.exp(scores)
         return shares / total(shares)
+
+    def after(
+        self, case: Case, rows: Int[np.ndarray, " m"], asked: Bool[np.ndarray, "m a"]
+    ) -> Float32[np.ndarray, "m c"]:
+        """Return what is believed of some queries after all of those were asked, shape (m, C)."""
+        fast = loops(len(rows))
+        if fast is None:
+            # Whole cases are heard.
+            some = case if np.array_equal(rows, np.arange(len(case))) else case.bare.rows(rows)
+            return self.probabilities(some, self.hear_all(some, asked))
+        scores = np.empty((len(rows), case.prior.shape[1]), dtype=np.float32)
+        fast.scores_after(*self._given(case), rows, asked, scores)
+        shares = np.exp(scores, out=scores)
+        return shares / total(shares)
+
+    def likeliest(
+        self, case: Case, rows: Int[np.ndarray, " m"], order: Int[np.ndarray, "m K"]
+    ) -> Int[np.ndarray, "m K"]:
+        """Return the likeliest candidate after each entity of an order, shape (m, K), the first among equals."""
+        fast, places = loops(len(rows)), np.empty(order.shape, dtype=np.intp)
+        slow = np.arange(len(rows))
+        if fast is not None:
+            close = np.zeros(len(rows), dtype=bool)
+            fast.likeliest(*self._given(case), rows, order, np.float32(_NEAR), places, close)
+            slow = np.flatnonzero(close)
+        state = self.nothing(case, rows[slow])
+        for r in range(order.shape[1] if len(slow) else 0):
+            state = self.hear(case, state, order[slow, r])
+            places[slow, r] = self.probabilities(case, state).argmax(axis=1)
+        return places
+
+    def _given(self, case: Case) -> tuple[np.ndarray, ...]:
+        """What compiled loops need of a case and of the weights."""
+        weights = self.members.astype(np.float32), self.sources.astype(np.float32)
+        return case.prior, case.evidence, case.codes, *weights, _BANDS
 
     def summarise(self, case: Case, state: State) -> tuple[Float32[np.ndarray, "n f"], Float32[np.ndarray, " n"]]:
         """Return what the next question may depend on, shape (n, f), and the expected error of stopping, shape (n,)."""

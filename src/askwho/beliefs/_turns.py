@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from askwho._fast import loops
 from askwho.beliefs._asking import NEVER, Asking
 from askwho.beliefs._pooled import World
-from askwho.beliefs._stacked import Stacked
+from askwho.beliefs._stacked import Stacked, Told
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +79,13 @@ def in_turn(
         small = few.laid_out(small)
     paid, there = fees[:, asking.entities], asked[:, asking.entities]
     walk = _Walk(asking, small, paid, there, fee_weights, first)
-    some = small.rows(walk.rows)
-    heard = few.hear_all(some, _members(walk.order, asked.shape[1])[:, asking.entities])
-    return Turns(walk.rows, walk.order, few.probabilities(some, heard), walk.known, walk.place)
+    members = _members(walk.order, asked.shape[1])[:, asking.entities]
+    if isinstance(few, Stacked):
+        believed = few.probabilities(small, Told(walk.rows, members))
+    else:
+        some = small.rows(walk.rows)
+        believed = few.probabilities(some, few.hear_all(some, members))
+    return Turns(walk.rows, walk.order, believed, walk.known, walk.place)
 
 
 class _Walk:
@@ -116,20 +121,29 @@ class _Walk:
         price, end = np.repeat(np.arange(len(fee_weights)), n), np.zeros(len(at), dtype=np.intp)
         under_way = np.arange(len(at))
         for level in range(len(first), asking.depth):
-            wanted = np.zeros((len(fee_weights), len(state.rows)), dtype=bool)
-            wanted[price, at] = True
+            wanted = np.full((len(fee_weights), len(state.rows)), level == len(first))
+            if level > len(first):
+                wanted[price, at] = True
             best, least = asking.steps(case, state, fees[state.rows], fee_weights, wanted)
             # Nobody is left to ask first where nobody is there.
-            go = least < (0.0 if level or asking.free_start else NEVER)
-            entity, goes = best[price, at], go[price, at]
-            heard = goes & there[state.rows[at], entity]
-            stops = ~heard
-            end[under_way[stops]] = 2 * (count + at[stops]) + goes[stops]
-            under_way, price, after = under_way[heard], price[heard], at[heard] * size + entity[heard]
+            below = 0.0 if level or asking.free_start else NEVER
             found = np.zeros(len(state.rows) * size, dtype=bool)
-            found[after] = True
+            fast = loops(len(at))
+            if fast is not None:
+                after = np.empty_like(at)
+                left = fast.advanced(
+                    under_way, price, at, best, least, below, there, state.rows, count, end, after, found
+                )
+                under_way, price, after = under_way[:left], price[:left], after[:left]
+            else:
+                entity, goes = best[price, at], least[price, at] < below
+                heard = goes & there[state.rows[at], entity]
+                stops = ~heard
+                end[under_way[stops]] = 2 * (count + at[stops]) + goes[stops]
+                under_way, price, after = under_way[heard], price[heard], at[heard] * size + entity[heard]
+                found[after] = True
             new = np.flatnonzero(found)
-            at = (np.cumsum(found) - 1)[after]
+            at = _numbers(found, after)
             count += len(state.rows)
             state, order = few.hear(case, state.some(new // size), new % size), order[new // size]
             order[:, level] = asking.entities[new % size]
@@ -142,7 +156,17 @@ class _Walk:
         met[end] = True
         ends = np.flatnonzero(met)
         self.rows, self.order = np.concatenate(rows)[ends // 2], np.concatenate(orders)[ends // 2]
-        self.known, self.place = ends % 2 == 0, (np.cumsum(met) - 1)[end].reshape(len(fee_weights), n)
+        self.known, self.place = ends % 2 == 0, _numbers(met, end).reshape(len(fee_weights), n)
+
+
+def _numbers(found: Bool[np.ndarray, " s"], places: Int[np.ndarray, " q"]) -> Int[np.ndarray, " q"]:
+    """The number of each place among those that were found, shape (q,)."""
+    fast = loops(len(places))
+    if fast is None:
+        return (np.cumsum(found) - 1)[places]
+    numbers = np.empty_like(places)
+    fast.numbered(found, places, numbers)
+    return numbers
 
 
 def _members(order: Int[np.ndarray, "n d"], size: int) -> Bool[np.ndarray, "n a"]:

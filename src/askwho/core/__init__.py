@@ -28,10 +28,13 @@ from askwho.core._folds import each_fold, folds, folds_in_time, last_moments
 from askwho.core._panel import Entity, Panel
 from askwho.core._selection import (
     Selection,
+    argsorted,
     distinct_orders,
     fees_table,
     in_order,
+    orders_by_price,
     rank,
+    running,
     select_adaptive,
     select_top_k,
 )
@@ -50,6 +53,7 @@ __all__ = [
     "Panel",
     "Pinball",
     "Selection",
+    "argsorted",
     "augmented_costs",
     "cardinality_losses",
     "check_error",
@@ -69,9 +73,11 @@ __all__ = [
     "last_moments",
     "multi_task_errors",
     "null_states",
+    "orders_by_price",
     "quantile_of",
     "rank",
     "recorded_errors",
+    "running",
     "select_adaptive",
     "select_top_k",
     "squared",

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from askwho import _validation as check
+from askwho._fast import loops
 from askwho._types import FloatTable, Order
 from askwho.core._panel import Panel
 from askwho.exceptions import InvalidInputError, missing_dependency
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 
 # Rows are ranked in blocks of about this many cells, so that the work stays in the processor's cache.
 _BLOCK_CELLS = 1 << 18
+# The kinds of cells that compiled loops know: truths, whole numbers, floating ones.
+_PLAIN = "biuf"
+# Instead of which rows: one after the other.
+_ONE_BY_ONE = np.empty(0, dtype=np.intp)
+# Of more entities sorting by insertion, as compiled loops do, takes longer than NumPy's own.
+_FEW = 24
 
 
 def rank(scores: ArrayLike) -> Order:
@@ -183,11 +190,63 @@ def fees_table(fees: ArrayLike | None, panel: Panel, n: int) -> FloatTable:
 
 def in_order(table: np.ndarray, order: Order, rows: Int[np.ndarray, " m"] | None = None) -> np.ndarray:
     """Return a table (n, |A|) with its columns in rank order, shape (n, k_max); of some rows (m,), where given."""
+    fast = loops(len(order))
+    if fast is not None and table.dtype.kind in _PLAIN:
+        found = np.empty(order.shape, dtype=table.dtype)
+        fast.gathered(np.ascontiguousarray(table), _ONE_BY_ONE if rows is None else rows, order, found)
+        return found
     if rows is not None:
         return table[rows[:, None], order]
     if len(table) == 1:
         return table[0].take(order)  # one decision at a time is timed in microseconds
     return table[np.arange(len(table))[:, None], order]
+
+
+def running(table: np.ndarray) -> np.ndarray:
+    """Return the sums of the first k columns, for every k, of the same shape: by columns, as few rows are long."""
+    found = table.astype(np.result_type(table, np.intp) if table.dtype.kind == "b" else table.dtype)
+    for k in range(1, found.shape[1]):
+        found[:, k] += found[:, k - 1]
+    return found
+
+
+def argsorted(table: Float[np.ndarray, "n a"]) -> Int[np.ndarray, "n a"]:
+    """Return the columns of each row from the smallest cell up, shape (n, |A|), ties to the smaller index."""
+    fast = loops(len(table))
+    if fast is None or table.shape[1] > _FEW:
+        return table.argsort(axis=1, kind="stable")
+    order = np.empty(table.shape, dtype=np.intp)
+    fast.argsorted(table, order)
+    return order
+
+
+def orders_by_price(
+    worth: Float[np.ndarray, "n a"],
+    fees: Float[np.ndarray, "n a"],
+    absent: Float[np.ndarray, "n a"] | None,
+    prices: Sequence[float],
+    width: int,
+) -> tuple[Int[np.ndarray, " m"], Int[np.ndarray, "m K"], Int[np.ndarray, "p n"]]:
+    """Return `distinct_orders` of the first `width` at several prices, from the least cost up.
+
+    Args:
+        worth: what each entity costs without its fee.
+        fees: what each charges.
+        absent: what is added to the cost of who comes last.
+        prices: λ, shape (p,).
+        width: how many of an order are told.
+    """
+    n, size = worth.shape
+    fast = loops(n)
+    if fast is None or size > _FEW:
+        costs = (worth + price * fees for price in prices)
+        return distinct_orders([argsorted(each if absent is None else each + absent)[:, :width] for each in costs])
+    # So many at the most; memory that nothing is written to is not taken.
+    rows, order = np.empty(n * len(prices), dtype=np.intp), np.empty((n * len(prices), width), dtype=np.intp)
+    place, rest = np.empty((len(prices), n), dtype=np.intp), np.empty((0, size)) if absent is None else absent
+    tables = (np.ascontiguousarray(each) for each in (worth, fees, rest))
+    count = fast.orders(*tables, np.array(prices, dtype=np.float64), rows, order, place)
+    return rows[:count].copy(), order[:count].copy(), place
 
 
 def distinct_orders(

@@ -3,11 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped, UInt8, UInt64
 from scipy.special import betaincinv, stdtrit
 
+from askwho._fast import loops
 from askwho._splitmix import mixed, step, uniform
 from askwho._unit import Unit
 from askwho.data import fingerprints
@@ -16,9 +18,11 @@ from askwho.policy import FEWEST_EFFECTIVE
 
 # A group occurs so often or more in a resample with these probabilities, as Poisson's law of mean 1 has it.
 _OFTEN = 1 - np.cumsum(np.exp(-1.0) / np.cumprod([1.0, *range(1, 15)]))
+# The same for the 53 bits that `uniform` makes a number in [0, 1) of.
+_OFTEN_BITS = np.ceil(np.maximum(_OFTEN, 0.0) * 2.0**53).astype(np.uint64)
 
-# Columns that are summed together: the product is at its fastest, and they take no more memory than the resamples do.
-_COLUMNS = 256
+# Rows that all columns are summed over together: a few megabytes of them, which a processor keeps near.
+_ROWS = 1 << 11
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,15 +189,21 @@ class Resamples:
         How often a group occurs is Poisson with mean 1 and depends on the group and the seed alone: batches of a log
         that does not fit into memory are resampled as the whole would be.
         """
-        key = mixed(_keys(groups) + mixed(np.array([random_state]).astype(np.uint64)))
-        weights = np.ones((draws + 1, len(groups)))
-        for draw in range(1, draws + 1):
-            weights[draw] = _often(uniform(mixed(step(key, draw))))
-        return cls(weights, unit, np.unique(_keys(groups), return_inverse=True)[1].reshape(-1))
+        keys = _keys(groups)
+        key, fast = mixed(keys + mixed(np.array([random_state]).astype(np.uint64))), loops(len(groups))
+        if fast is not None:
+            # A row's resamples lie together, so that they are written in one go.
+            weights = np.empty((len(groups), draws + 1)).T
+            fast.drawn(key, _OFTEN_BITS, weights.T)
+        else:
+            weights = np.ones((draws + 1, len(groups)))
+            for draw in range(1, draws + 1):
+                weights[draw] = _often(uniform(mixed(step(key, draw))))
+        return cls(weights, unit, np.unique(keys, return_inverse=True)[1].reshape(-1))
 
     def tally(self, points: Sequence[Point]) -> list[Tally]:
         """Return the sums of each setting."""
-        rows, nothing = self.weights.sum(axis=1), np.zeros(len(self.weights))
+        rows, nothing = self._rows, np.zeros(len(self.weights))
         counted = np.bincount(self.group).astype(np.float64)
         sums = _Weighed(self.weights)
         made = [_Columns.of(point, sums) for point in points]
@@ -224,6 +234,11 @@ class Resamples:
                 )
             )
         return found
+
+    @cached_property
+    def _rows(self) -> Float[np.ndarray, " b"]:
+        """How many rows there are in the sample and in each resample."""
+        return self.weights.sum(axis=1)
 
     def _seen(self, point: Point, share: np.ndarray) -> Float[np.ndarray, " g"]:
         """What groups weigh by what came, and is not imagined."""
@@ -262,7 +277,7 @@ def _often(drawn: Float[np.ndarray, " n"]) -> UInt8[np.ndarray, " n"]:
 
 
 class _Weighed:
-    """Columns to be summed in every resample, many at a time: one product of matrices is what the processor likes.
+    """Columns to be summed in every resample, all at a time: one product of matrices is what the processor likes.
 
     Args:
         weights: shape (b, n).
@@ -270,26 +285,29 @@ class _Weighed:
 
     def __init__(self, weights: np.ndarray) -> None:
         self._weights = weights
-        self._waiting: list[np.ndarray] = []
-        self._done: list[np.ndarray] = []
+        self._columns: list[np.ndarray] = []
 
     def add(self, column: Float[np.ndarray, " n"]) -> int:
         """Return the place that a column's sums will have."""
-        self._waiting.append(column)
-        place = len(self._done) * _COLUMNS + len(self._waiting) - 1
-        if len(self._waiting) == _COLUMNS:
-            self._sum()
-        return place
+        self._columns.append(column)
+        return len(self._columns) - 1
 
     def totals(self) -> Float[np.ndarray, "c b"]:
         """Return the sums of all columns, shape (columns, b)."""
-        if self._waiting:
-            self._sum()
-        return np.concatenate(self._done) if self._done else np.empty((0, len(self._weights)))
-
-    def _sum(self) -> None:
-        self._done.append(np.stack(self._waiting) @ self._weights.T)
-        self._waiting = []
+        draws, n = self._weights.shape
+        found = np.zeros((len(self._columns), draws))
+        whole = np.array([bool(((column == 0) | (column == 1)).all()) for column in self._columns], dtype=bool)
+        # Of zeros and ones the sums of a block are small whole numbers, which half the bits hold exactly.
+        for kind, places in ((np.float32, np.flatnonzero(whole)), (np.float64, np.flatnonzero(~whole))):
+            block = np.empty((len(places), _ROWS), dtype=kind)
+            for start in range(0, n if len(places) else 0, _ROWS):
+                rows = slice(start, min(start + _ROWS, n))
+                some = block[:, : rows.stop - start]
+                for cells, place in zip(some, places, strict=True):
+                    cells[:] = self._columns[place][rows]
+                # However the weights lie, so that sums are the same to the bit.
+                found[places] += some @ self._weights[:, rows].T.astype(kind, order="C", copy=False)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,8 +325,8 @@ class _Columns:
     @classmethod
     def of(cls, point: Point, sums: _Weighed) -> "_Columns":
         """Return where the sums of a setting will be."""
-        known = ~np.isnan(point.errors)
-        paid = np.where(np.isnan(point.fees), 0.0, point.fees)
+        known, unpaid = ~np.isnan(point.errors), np.isnan(point.fees)
+        paid = np.where(unpaid, 0.0, point.fees) if unpaid.any() else point.fees
         foreseen = paid if point.foreseen is None else point.foreseen
         if point.weights is None and point.expected is None and known.all():
             beyond = None if point.foreseen is None else sums.add(paid - foreseen)
@@ -325,7 +343,9 @@ class _Columns:
 def _sums(values: np.ndarray, share: np.ndarray | None) -> tuple[float, float]:
     """Sum and count of what is told of every row; of what is told of some, those weighed as their errors are."""
     known = ~np.isnan(values)
-    weights = known.astype(np.float64) if known.all() or share is None else np.where(known, share, 0.0)
+    if known.all():
+        return float(np.ones(len(values)) @ values), float(len(values))
+    weights = known.astype(np.float64) if share is None else np.where(known, share, 0.0)
     return float(weights @ np.where(known, values, 0.0)), float(weights.sum())
 
 

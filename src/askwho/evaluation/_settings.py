@@ -34,9 +34,9 @@ def adaptive_points(
     ranked = Ranked.of(policy, held, rates) if ranked is None else ranked
     points: list[Point] = []
     for p, (price, sizes) in enumerate(zip(rates, ranked.sizes(rates), strict=True)):
-        last, ends = sizes - 1, ranked.place[p]
-        means = {"mean_k": sizes.astype(np.float64), "mean_asked": ranked.outside[last, ends]}
-        point = Point(ranked.errors[last, ends], ranked.paid[last, ends], {"fee_weight": price}, means)
+        ends = (sizes - 1) * len(ranked.rows) + ranked.place[p]
+        means = {"mean_k": sizes.astype(np.float64), "mean_asked": ranked.outside.take(ends)}
+        point = Point(ranked.errors.take(ends), ranked.paid.take(ends), {"fee_weight": price}, means)
         points.append(replace(point, **{name: at_size(table, sizes) for name, table in ranked.robust(p).items()}))
     return points
 
@@ -82,11 +82,11 @@ def fixed_points(policy: Policy, held: Replay, ranked: Ranked | None = None) -> 
         for k, errors in enumerate(ranked.errors):
             means = {
                 "mean_k": np.full(len(ends), k + 1.0),
-                "mean_asked": ranked.outside[k, ends],
-                "needs_truth_best_of_k": ranked.best[k, ends],
+                "mean_asked": ranked.outside[k].take(ends),
+                "needs_truth_best_of_k": ranked.best[k].take(ends),
             }
             labels = {"k": k + 1, "fee_weight": every[p] if held.seen.judged.scores is None else 0.0}
-            point = Point(errors[ends], ranked.paid[k, ends], labels, means)
+            point = Point(errors.take(ends), ranked.paid[k].take(ends), labels, means)
             points.append(replace(point, **{name: table[:, k] for name, table in robust.items()}))
     return points
 
@@ -128,15 +128,20 @@ def everyone_points(policy: Policy, held: Replay) -> dict[str, list[Point]]:
 def random_points(policy: Policy, held: Replay, *, random_state: int = 0) -> list[Point]:
     """Committees of k drawn at random, the mean over repeats, by k."""
     rng = np.random.default_rng(random_state)
-    shape, width = held.log.errors.shape, policy.cardinality.width
+    width = policy.cardinality.width
     errors, fees, weights = [], [], []
     for _ in range(_REPEATS):
-        order = rng.random(shape).argsort(axis=1)[:, :width]
+        order = held.at_random(rng, width)
         errors.append(held.errors(order, "majority" if held.log.task == "classification" else "mean"))
         fees.append(held.paid(order))
-        weights.append(np.ones(order.shape) if held.chances is None else held.chances.prefixes(order))
-    # A query of which no draw can be scored stays unscored; any other counts by the draws that can.
+        if held.chances is not None:
+            weights.append(held.chances.prefixes(order))
     came = np.stack(errors)
+    if held.chances is None and not np.isnan(came).any():
+        mean, paid = came.mean(axis=0), np.mean(fees, axis=0)
+        return [Point(mean[:, k], paid[:, k], {"k": k + 1}) for k in range(mean.shape[1])]
+    weights = weights or [np.ones(came.shape[1:])] * _REPEATS
+    # A query of which no draw can be scored stays unscored; any other counts by the draws that can.
     share = np.where(np.isnan(came), 0.0, np.stack(weights)[:, :, : came.shape[2]])
     total = (share * np.where(np.isnan(came), 0.0, came)).sum(axis=0)
     mean = np.divide(total, share.sum(axis=0), out=np.full(total.shape, np.nan), where=share.any(axis=0))

@@ -9,8 +9,10 @@ from typing import Any, no_type_check
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from askwho._fast._compiled import compiled
 
 # Unsigned throughout: of a signed index numba asks whether it counts from the end.
 U = np.uint64
@@ -24,14 +26,6 @@ FOUR = 4
 _STEPS = 3
 # Of the bits of a float32 its sign, and those of infinity: what is above them is no number (IEEE 754).
 _SIGN, _INFINITE = np.uint32(0x80000000), np.uint32(0x7F800000)
-
-
-def compiled(function: Any) -> Any:  # noqa: ANN401 - numba's functions have no types
-    """Return the function compiled at its first call, and kept on disk where there is a place that can be written."""
-    try:
-        return njit(nogil=True, cache=True)(function)
-    except RuntimeError:
-        return njit(nogil=True)(function)
 
 
 @intrinsic
@@ -98,7 +92,7 @@ def _few_steps(nodes, x, eight, place, rows) -> None:  # noqa: ANN001 - as above
 @compiled
 @no_type_check
 def _go_on(nodes, x, eight, place, going, left) -> None:  # noqa: ANN001 - as above
-    """Take the rows that have not reached a leaf a few steps at a time, until nobody is left; half of them have."""
+    """Take the rows that have not reached a leaf a few steps at a time, until nobody is left; most of them have."""
     while True:
         still = U(0)
         for q in range(left):

@@ -20,6 +20,8 @@ from askwho.learners._tree_walk import TreeWalk, lay_out
 _BLOCK_CELLS = 1 << 22
 # From so many rows on, laying the trees out takes less than it saves; it is done once.
 _WORTH_LAYOUT = 1 << 14
+# Where they are laid out already, from so many on: the rest of a large table.
+_WORTH_WALKING = 1 << 9
 # The runtime looks all outputs up where none is named: one name saves it that at every call.
 _SAID = ["Y"]
 # The attributes of TreeEnsembleRegressor that have an entry for every node.
@@ -68,7 +70,7 @@ class TreeModel(Graph):
     def predict(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n m"]:
         """Return the mean of the leaves, shape (n, outputs), block by block so that memory stays bounded."""
         rows = np.ascontiguousarray(X, dtype=np.float32)
-        if len(rows) >= _WORTH_LAYOUT:
+        if len(rows) >= (_WORTH_LAYOUT if self._layout is None else _WORTH_WALKING):
             return self.layout.predict(rows)
         if len(rows) <= self.together:
             return self._run(rows)

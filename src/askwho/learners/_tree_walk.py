@@ -19,6 +19,9 @@ from askwho.learners._tree_nodes import TreeNodes
 # Rows that go through all trees together: as many as have so many features (640 KiB), which stay in a processor's
 # second cache. Of fewer, fetching the trees takes longer than walking them; of more, the totals leave the cache.
 _CELLS, _FEWEST, _MOST = 10 << 14, 1 << 10, 1 << 14
+# The share of leaves as deep as which all rows go down together, by hand: to look who is there, and to gather those who
+# are not, takes as long as a few steps do.
+_ALL_TOGETHER, _FEW_STEPS = 0.8, 3
 # A node has 16 bits for its left child, and as many for its feature, counted in eights.
 _MOST_NODES, _MOST_FEATURES = 1 << 16, 1 << 13
 
@@ -113,8 +116,9 @@ def _by_levels(trees: TreeNodes) -> tuple[Int[np.ndarray, " m"], Int[np.ndarray,
 
 
 def _first_and_depth(leaves: Int[np.ndarray, " l"]) -> tuple[int, int]:
-    """How deep half of the leaves lie, and the deepest."""
-    return int(np.median(leaves)), int(leaves.max())
+    """How deep four in five of the leaves lie, and the deepest; twice the deepest where that is a few steps more."""
+    most, deepest = int(np.quantile(leaves, _ALL_TOGETHER)), int(leaves.max())
+    return (deepest if deepest - most <= _FEW_STEPS else most), deepest
 
 
 def _keys(threshold: Float32[np.ndarray, " m"]) -> UInt32[np.ndarray, " m"]:

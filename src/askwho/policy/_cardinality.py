@@ -7,9 +7,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from askwho import _validation as check
+from askwho._fast import loops
 from askwho._parts import State, part
 from askwho._types import Order
-from askwho.core import distinct_orders, in_order
+from askwho.core import distinct_orders, in_order, running
 from askwho.exceptions import InvalidInputError
 from askwho.learners import Scorer
 from askwho.policy._curve import Curve
@@ -144,7 +145,11 @@ class Cardinality:
             place: which order each query has at each price.
             prices: λ.
         """
-        paid = fees.cumsum(axis=1)
+        paid, fast = running(fees), loops(len(curves))
+        if fast is not None and self.networks is None:
+            found, most = np.empty(place.shape, dtype=np.intp), min(self.width, curves.shape[1])
+            fast.sizes(curves[:, :most], paid, place, np.array(prices, dtype=np.float64), found)
+            return found
         rates = (np.full(place.shape[1], float(price)) for price in prices)
         each = zip(place, rates, strict=True)
         return np.stack([self.sizes(X, curves[ends], paid[ends], rate, self.width) for ends, rate in each])

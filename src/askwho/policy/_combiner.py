@@ -136,15 +136,41 @@ class Combiner:
         return Verdict(said, known, np.where(known, share, np.nan), expected)
 
     def prefixes(
-        self, committee: Committee, case: Case | NumberCase | None, rule: str | Combine | None = None
+        self,
+        committee: Committee,
+        case: Case | NumberCase | None,
+        rule: str | Combine | None = None,
+        *,
+        rows: Int[np.ndarray, " n"] | None = None,
     ) -> Verdicts:
-        """Return what committees of every size decide, by this rule or by another."""
+        """Return what committees of every size decide, by this rule or by another.
+
+        Args:
+            committee: members in rank order.
+            case: the queries, as beliefs take them; or all, of which these are some.
+            rule: how they decide; as the combiner does, unless said.
+            rows: which of the case's queries, shape (n,), each as often as it likes; all, unless said.
+        """
         chosen = self.rule if rule is None else rule
         if chosen == POSTERIOR and isinstance(self.beliefs, Beliefs) and isinstance(case, Case):
-            return self.beliefs.verdicts(committee, case)[0]
+            decisions = self.beliefs.decisions(case, committee.order, rows)
+            if decisions is not None:
+                return Verdicts(values=decisions, decided=committee.decided)
+            return self.beliefs.verdicts(committee, case if rows is None else case.rows(rows))[0]
         if chosen == SPREAD and isinstance(self.beliefs, Numbers) and isinstance(case, NumberCase):
-            return self.beliefs.verdicts(committee, case)[0]
+            return self.beliefs.verdicts(committee, case if rows is None else case.rows(rows))[0]
         return aggregation(chosen or "majority")(committee)
+
+    def decisions(
+        self, case: Case | NumberCase | None, order: Order, rows: Int[np.ndarray, " m"]
+    ) -> Shaped[np.ndarray, "m K"] | None:
+        """Return what committees of every size decide whose every member answered, shape (m, K).
+
+        None where that takes more than the answers and the pool: see `Beliefs.decisions`.
+        """
+        if self.rule != POSTERIOR or not isinstance(self.beliefs, Beliefs) or not isinstance(case, Case):
+            return None
+        return self.beliefs.decisions(case, order, rows)
 
     def decide(
         self,

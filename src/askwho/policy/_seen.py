@@ -1,5 +1,6 @@
 """What is seen of queries before anybody is asked: computed once, and passed on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -8,7 +9,7 @@ from jaxtyping import Bool, Float, Float32, Int, Shaped, UInt64
 
 from askwho._splitmix import mixed, uniform
 from askwho._types import Order
-from askwho.core import Answers, Cell, Panel
+from askwho.core import Answers, Cell, Panel, argsorted, distinct_orders, orders_by_price
 from askwho.policy._overlap import by_marginal_gain
 
 FAR = 1e9
@@ -53,10 +54,22 @@ class Judgement:
         costs = self.costs(fees, price)
         return self.ordered(costs if there is None else np.where(there, costs, costs + 2 * FAR), width)
 
+    def orders(
+        self, fees: Float[np.ndarray, "n a"], prices: Sequence[float], width: int
+    ) -> tuple[Int[np.ndarray, " m"], Int[np.ndarray, "m K"], Int[np.ndarray, "p n"]]:
+        """Return the orders at several prices, shape (m, K), each once while it stays so: see `distinct_orders`."""
+        if self.scores is not None:
+            order = self.order(fees, prices[0], width)
+            return distinct_orders([order] * len(prices))
+        if self.overlap is not None:
+            return distinct_orders([self.order(fees, price, width) for price in prices])
+        absent = None if self.covered is None else np.where(self.covered, 0.0, FAR)
+        return orders_by_price(self.error_weights * self.expected, fees, absent, prices, width)
+
     def ordered(self, costs: Float[np.ndarray, "n a"], width: int) -> Order:
         """Return the order that costs give, shape (n, width): by what each adds, where entities repeat each other."""
         if self.overlap is None:
-            return costs.argsort(axis=1, kind="stable")[:, :width]
+            return argsorted(costs)[:, :width]
         # A mere copy comes after the worst of the others.
         worth = np.broadcast_to((self.error_weights * self.expected).max(axis=1, keepdims=True), costs.shape)
         return by_marginal_gain(costs, worth, self.overlap, width)

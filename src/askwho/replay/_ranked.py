@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float, Int
 
-from askwho.core import distinct_orders, in_order
+from askwho.core import in_order
 from askwho.policy import Policy
 from askwho.replay._replay import Replay
 
@@ -35,7 +35,7 @@ class Ranked:
     @classmethod
     def of(cls, policy: Policy, held: Replay, prices: Sequence[float]) -> "Ranked":
         """Return the orders at some prices."""
-        return cls(policy, held, *distinct_orders(held.orders(prices, policy.cardinality.width)))
+        return cls(policy, held, *held.seen.judged.orders(held.seen.fees, prices, policy.cardinality.width))
 
     @cached_property
     def errors(self) -> Float[np.ndarray, "K m"]:

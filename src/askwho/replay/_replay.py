@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from numpy.typing import ArrayLike
 
 from askwho._types import FloatTable, Order
-from askwho.core import Answers, Cell, elementwise_error, in_order, unusable_errors
+from askwho.core import Answers, Cell, argsorted, elementwise_error, in_order, running, unusable_errors
 from askwho.data import Log
 from askwho.exceptions import InvalidInputError
 from askwho.metrics import Frontier, area, best_of_k, prefix_errors, stated_budgets
@@ -190,9 +190,13 @@ class Replay:
         """Return whom to ask at a price, best first, shape (n, width)."""
         return self.seen.judged.order(self.seen.fees, price, width)
 
+    def at_random(self, rng: np.random.Generator, width: int) -> Order:
+        """Return whom to ask by chance alone, shape (n, width)."""
+        return argsorted(rng.random(self.log.errors.shape))[:, :width]
+
     def paid(self, order: Order, rows: Int[np.ndarray, " m"] | None = None) -> Float[np.ndarray, "m K"]:
         """Return what the first k really charged, shape (n, K); of some rows, or of all."""
-        return np.cumsum(in_order(self.log.fees, order, rows), axis=1)
+        return running(in_order(self.log.fees, order, rows))
 
     def errors(
         self, order: Order, rule: str | Combine | None = None, *, rows: Int[np.ndarray, " m"] | None = None
@@ -208,13 +212,17 @@ class Replay:
         if log.answers is None or log.truth is None or (rule is None and self.combiner.rule is None):
             return in_order(log.errors, order, rows)[:, :1]
         answers, truth = log.answers, log.truth
+        if rows is not None and rule is None and answers.complete:
+            decided = self.combiner.decisions(case, order, rows)
+            if decided is not None:
+                right = np.broadcast_to(truth[rows][:, None], decided.shape)
+                return self._scored(elementwise_error(decided, right, log.scored_by), rows)
         if rows is not None:
             answers, truth, seen = answers.at(rows), truth[rows], seen.rows(rows)
-            case = None if case is None else case.rows(rows)
         found = prefix_errors(
             self.combiner.committee(log.panel, order, seen, answers),
             truth,
-            combine=lambda each: self.combiner.prefixes(each, case, rule),
+            combine=lambda each: self.combiner.prefixes(each, case, rule, rows=rows),
             error=log.scored_by,
         )
         return self._scored(found, rows)
@@ -234,7 +242,7 @@ class Replay:
 
     def outside(self, order: Order) -> Int[np.ndarray, "n K"]:
         """Return how many of the first k are experts, whom somebody must ask, shape (n, K)."""
-        return np.cumsum(self.log.panel.is_kind("expert")[order], axis=1)
+        return running(self.log.panel.is_kind("expert")[order])
 
     def said(self, order: Order, k: Int[np.ndarray, " n"]) -> list[Any]:
         """Return what the committee of the first k decides about each query; None where nobody gave an answer."""

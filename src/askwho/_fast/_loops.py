@@ -1,0 +1,23 @@
+"""All loops, by name."""
+
+from askwho._fast._asked import advanced, bent, least, numbered, wanted_by_any
+from askwho._fast._believed import likeliest, scores_after
+from askwho._fast._ranked import argsorted, gathered, orders, sizes
+from askwho._fast._resampled import drawn
+from askwho._fast._voted import leaders
+
+__all__ = [
+    "advanced",
+    "argsorted",
+    "bent",
+    "drawn",
+    "gathered",
+    "leaders",
+    "least",
+    "likeliest",
+    "numbered",
+    "orders",
+    "scores_after",
+    "sizes",
+    "wanted_by_any",
+]
