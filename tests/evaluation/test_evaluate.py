@@ -148,10 +148,12 @@ def test_sums_are_those_that_their_names_say():
         for name, column in wanted.items():
             np.testing.assert_allclose(getattr(tally, name), resamples.weights @ column, rtol=1e-12, atol=1e-12)
         seen = share if point.seen is None else share * point.seen
-        assert tally.seen == pytest.approx(seen.sum())
-        assert tally.squares == pytest.approx(np.square(np.bincount(groups, seen)).sum())
-        assert tally.variance == pytest.approx((np.square(share) * (0.0 if point.seen is None else foreseen)).sum())
-        assert tally.doubt == pytest.approx((np.square(share) * hope * (1 - hope)).sum())
+        assert tally.behind.seen == pytest.approx(seen.sum())
+        assert tally.behind.squares == pytest.approx(np.square(np.bincount(groups, seen)).sum())
+        assert tally.behind.variance == pytest.approx(
+            (np.square(share) * (0.0 if point.seen is None else foreseen)).sum()
+        )
+        assert tally.behind.doubt == pytest.approx((np.square(share) * hope * (1 - hope)).sum())
     assert resamples.tally(points[1:2])[0].means == {"mean_k": (2.0 * known_rows(holes), known_rows(holes))}
 
 

@@ -67,7 +67,7 @@ def test_batches_add_up():
     point = Point(errors[:, 0], np.ones(N), expected=expected[:, 0])
     both = resamples.tally([point])[0] + resamples.tally([point])[0]
     assert both.loss == pytest.approx(resamples.tally([point])[0].loss)
-    assert (whole + whole).doubt == pytest.approx(2 * whole.doubt)
+    assert (whole + whole).behind.doubt == pytest.approx(2 * whole.behind.doubt)
 
 
 def test_who_else_was_asked_tells_how_far_off_one_may_be():

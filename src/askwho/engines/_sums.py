@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from operator import itemgetter
 from typing import Any
 
@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from askwho.data import table_of
 from askwho.engines._artefact import Artefact
-from askwho.evaluation import Sums, Tally, figures, sums_of, unseen_batch
+from askwho.evaluation import Behind, Sums, Tally, figures, sums_of, unseen_batch
 from askwho.policy import Policy
 
 # Sums that a tally has of the sample and of each resample.
 _DRAWN = ("rows", "scored", "expected", "hoped", "came", "fees", "charged")
 # Those that it has of the sample alone.
-_ONCE = ("seen", "squares", "variance", "doubt")
+_ONCE = tuple(each.name for each in fields(Behind))
 # A row of it is a setting, or tells how many queries there were.
 _SCHEMA = pa.schema(
     [
@@ -147,7 +147,7 @@ def _added(policy: Policy, rows: list[dict[str, Any]]) -> _Added:
 def _row(tally: Tally) -> dict[str, Any]:
     return {
         **{name: getattr(tally, name).tolist() for name in _DRAWN},
-        **{name: getattr(tally, name) for name in _ONCE},
+        **asdict(tally.behind),
         "labels": json.dumps(dict(tally.labels)),
         "means": json.dumps(dict(tally.means)),
     }
@@ -155,7 +155,7 @@ def _row(tally: Tally) -> dict[str, Any]:
 
 def _tally(policy: Policy, row: Mapping[str, Any]) -> Tally:
     told: dict[str, Any] = {name: np.array(row[name]) for name in _DRAWN}
-    told |= {name: row[name] for name in _ONCE}
+    told["behind"] = Behind(**{name: row[name] for name in _ONCE})
     told["labels"] = json.loads(row["labels"])
     told["means"] = {name: tuple(sums) for name, sums in json.loads(row["means"]).items()}
     return Tally(policy.unit, **told)

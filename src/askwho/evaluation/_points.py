@@ -55,6 +55,32 @@ class Point:
     variance: Float[np.ndarray, " n"] | None = None
 
 
+@dataclass(frozen=True)
+class Behind:
+    """What stands behind a mean error: sums over rows, those of two batches add up.
+
+    Args:
+        seen: what those rows weigh whose errors came, and are not imagined.
+        squares: sum of their squared weights, of groups.
+        variance: of the weighed sum of errors that are imagined.
+        doubt: sum of squares of what may come beyond what is expected of rows, weighed: of a share it is the squared
+            weight times the variance that such a share has, of numbers what each row would weigh times the square.
+    """
+
+    seen: float
+    squares: float
+    variance: float
+    doubt: float
+
+    def __add__(self, other: "Behind") -> "Behind":
+        return Behind(
+            self.seen + other.seen,
+            self.squares + other.squares,
+            self.variance + other.variance,
+            self.doubt + other.doubt,
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Tally:
     """One setting over any number of rows: the sums that its means are made of. Those of two batches add up.
@@ -73,11 +99,7 @@ class Tally:
         came: shape (draws + 1,), weighed sum of the errors that these have.
         fees: shape (draws + 1,), sum of fees, or of those foreseen.
         charged: shape (draws + 1,), weighed sum of fees beyond those foreseen.
-        seen: what those weigh whose errors came, and are not imagined.
-        squares: sum of their squared weights, of groups.
-        variance: of the weighed sum of errors that are imagined.
-        doubt: sum of squares of what may come beyond what is expected of rows, weighed: of a share it is the squared
-            weight times the variance that such a share has, of numbers what each row would weigh times the square.
+        behind: what stands behind the mean error, of the sample alone.
         labels: what to call it.
         means: sum and count of what else is told of it, by name.
     """
@@ -90,10 +112,7 @@ class Tally:
     came: Float[np.ndarray, " b"]
     fees: Float[np.ndarray, " b"]
     charged: Float[np.ndarray, " b"]
-    seen: float
-    squares: float
-    variance: float
-    doubt: float
+    behind: Behind
     labels: Mapping[str, float]
     means: Mapping[str, tuple[float, float]]
 
@@ -107,10 +126,7 @@ class Tally:
             self.came + other.came,
             self.fees + other.fees,
             self.charged + other.charged,
-            self.seen + other.seen,
-            self.squares + other.squares,
-            self.variance + other.variance,
-            self.doubt + other.doubt,
+            self.behind + other.behind,
             self.labels,
             {name: (total + other.means[name][0], n + other.means[name][1]) for name, (total, n) in self.means.items()},
         )
@@ -118,7 +134,7 @@ class Tally:
     @property
     def effective(self) -> float:
         """How many rows, or groups, of equal weight would say as much (Kish 1965); what is imagined says nothing."""
-        return self.seen**2 / self.squares if self.squares > 0 else 0.0
+        return self.behind.seen**2 / self.behind.squares if self.behind.squares > 0 else 0.0
 
     @property
     def told(self) -> bool:
@@ -225,10 +241,12 @@ class Resamples:
                     came,
                     fees,
                     charged,
-                    float(seen.sum()),
-                    float(np.square(seen).sum()),
-                    0.0 if share is None or point.variance is None else float(np.square(share) @ point.variance),
-                    self._doubt(point, share),
+                    Behind(
+                        float(seen.sum()),
+                        float(np.square(seen).sum()),
+                        0.0 if share is None or point.variance is None else float(np.square(share) @ point.variance),
+                        self._doubt(point, share),
+                    ),
                     point.labels,
                     {name: _sums(values, share) for name, values in point.means.items()},
                 )
@@ -384,18 +402,18 @@ def error_interval(tally: Tally) -> list[float]:
     """
     loss, effective, most = tally.loss, tally.effective, tally.unit.most
     # What is imagined would have come otherwise in each draw of it, and is the same in all resamples.
-    imagined = tally.variance / float(tally.scored[0]) ** 2 if tally.variance > 0 else 0.0
+    imagined = tally.behind.variance / float(tally.scored[0]) ** 2 if tally.behind.variance > 0 else 0.0
     share, variance = float(loss[0]) / most, float(np.nanvar(loss[1:] / most)) + imagined / most**2
-    if tally.doubt > 0 and not most < np.inf:
+    if tally.behind.doubt > 0 and not most < np.inf:
         drawn, mean = interval(loss[1:]), float(loss[0])
-        far = 1.96 * math.sqrt(tally.doubt / float(tally.rows[0]) ** 2 + imagined)
+        far = 1.96 * math.sqrt(tally.behind.doubt / float(tally.rows[0]) ** 2 + imagined)
         return [float(each) for each in tally.shown(np.array([min(drawn[0], mean - far), max(drawn[1], mean + far)]))]
     if not most < np.inf or not 0.0 <= share <= 1.0 or effective <= 1.0:
         return interval(tally.shown(loss)[1:])
     n = min(share * (1.0 - share) / variance, float(tally.rows[0])) if variance > 0 else effective
-    if tally.doubt > 0:
+    if tally.behind.doubt > 0:
         hoped = min(float(ratio(tally.expected[:1], tally.rows[:1])[0]) / most, 1.0)
-        n = min(n, hoped * (1.0 - hoped) * float(tally.scored[0]) ** 2 / tally.doubt)
+        n = min(n, hoped * (1.0 - hoped) * float(tally.scored[0]) ** 2 / tally.behind.doubt)
     # Few groups know their own variance badly: as Student's t is wider than the normal.
     n *= (1.96 / float(stdtrit(effective - 1.0, 0.975))) ** 2
     wrong = share * n
