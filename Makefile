@@ -24,7 +24,7 @@ demo: $(VENV)/ready
 # Tests of messages hand over wrong types on purpose. The others here go through what tests of single rooms have called
 # with their types checked, and would take half as long again.
 UNTYPED := $(wildcard tests/*/test_messages.py) $(addprefix tests/,cli evaluation fitting hardening live persistence \
-	replay report structure test_docs.py test_extras.py) studies
+	replay report structure estimators/test_two_stage.py theory/test_bound.py test_docs.py test_extras.py) studies
 test: check
 	$(BIN)/pytest -n $(JOBS) $(COVER) --jaxtyping-packages=askwho,tests.check src tests \
 		$(UNTYPED:%=--ignore=%)
