@@ -87,6 +87,21 @@ def known(complete):
     return policy, evaluate(policy, complete, draws=60)["adaptive"]
 
 
+@pytest.mark.parametrize(("how", "told"), [(0.15, True), (3, False)], ids=str)
+def test_everybodys_vote_is_no_vote_of_those_who_were_asked(how, told, known, complete):
+    policy, _ = known
+    whole = evaluate(policy, complete, draws=60)["baselines"]
+    found = evaluate(policy, read_log(emptied(equals(1200, 1), how), COLUMNS), draws=60)["baselines"]
+    for name in ("majority_all", "weighted_all"):
+        row, true = found[name], whole[name]
+        assert (row["error"] is not None) == (row["effective_rows"] >= 30) == told
+        if told:
+            # Of 38% of the rows everybody was asked: these stand for all.
+            assert row["error_interval"][0] <= true["error"] <= row["error_interval"][1]
+            assert row["mean_fee"] == pytest.approx(6.0)
+    assert (found["oracle"][0]["needs_truth_error"] is not None) == told
+
+
 @pytest.mark.parametrize("how", HOLES, ids=str)
 def test_thinned_rows_are_judged_as_the_same_rows_complete(how, known):
     policy, whole = known

@@ -140,7 +140,7 @@ LOGS = {
     "no truth": (changed(lambda t: t.pop("truth")), "`truth` must be a column of the log, got 'truth'"),
     "no answers": (changed(lambda t: [t.pop(n) for n in ANSWERS]), "`answers` must match a column"),
     "no features": (changed(lambda t: [t.pop(f"x_{i}") for i in range(3)]), "`features` must match a column"),
-    "an entity lost": (changed(lambda t: t.pop("answer_both")), "`fees` must name every entity"),
+    "an entity lost": (changed(lambda t: t.pop("answer_both")), "there is no column of 'both'"),
     "an entity too many": (changed(lambda t: t.update(answer_new=t["truth"])), "`fees` must name every entity"),
     "a column twice in CSV": (raw(csv(head=",".join(["x_0", *list(log())[1:-1], "x_0"]))), "more than once"),
     "a column twice in Parquet": (twice_in_parquet, "more than once"),

@@ -9,6 +9,7 @@ COSTS = CostMatrix.of({"fraud": {"fine": 20}})
 
 def head(task="classification", error="auto", **changes):
     found = {
+        "best_single_error": 0.2,
         "fee_to_match_best_single": 0.31,
         "fee_saved": 0.69,
         "fee_saved_interval": [0.6, 0.75],
@@ -100,3 +101,13 @@ def test_text_is_made_fit_to_be_shown():
     assert plain("x" * 10_000_000, 5) == "xxxx…"
     assert len(name_of("family-of-models-" + "y" * 100, 20)) == 20
     assert name_of("short", 20) == "short"
+
+
+def test_where_nothing_is_told_no_finding_is_stated():
+    nothing = dict.fromkeys(head()["headline"]) | {
+        "fee_saved_interval": [None, None],
+        "error_saved_interval": [None, None],
+    }
+    found = headline_of(head(**nothing), graded=False)
+    assert found.says == "Too few rows to tell the error of the best single ({best}), or of any setting."
+    assert (found.intervals, found.match) == ("", None)

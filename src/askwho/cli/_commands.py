@@ -300,10 +300,11 @@ def evaluate(
     print_frontier("policy with k(x)", result["adaptive"], figure)
     if result["sequential"]:
         print_frontier("policy asking in turn", result["sequential"], figure)
+    missing = "not told: too few rows" if head["best_single_error"] is None else "out of reach"
     for key, value in head.items():
         if not key.endswith("_interval"):
             low, high = head[f"{key}_interval"]
-            shown = "out of reach" if value is None else f"{value:.4g}"
+            shown = missing if value is None else f"{value:.4g}"
             bounds = "" if low is None else f"  [{low:.4g}, {high:.4g}]"
             print_line(f"{key.replace('_', ' ').replace('error', figure)}: {shown}{bounds}")
 

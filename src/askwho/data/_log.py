@@ -391,7 +391,11 @@ def _charged(
         unknown = [name for name in columns.fees if name not in names]
         missing = [name for name in names if name not in columns.fees]
         if unknown or missing:
-            raise InvalidInputError(f"`fees` must name every entity ({names}), got {sorted(columns.fees)}.")
+            why = f", got {sorted(columns.fees)}"
+            if unknown and not missing:
+                absent = ", ".join(map(repr, unknown))
+                why += f": there is no column of {absent}. A column of empty cells says that nobody asked"
+            raise InvalidInputError(f"`fees` must name every entity ({names}){why}.")
         row = np.array([check.finite_number(columns.fees[name], f"fee of {name}", minimum=0.0) for name in names])
         return Charged(np.broadcast_to(check.bounded(row, "fees"), (n, len(names))))
     if by_query:

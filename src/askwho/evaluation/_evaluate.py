@@ -17,6 +17,8 @@ from askwho.metrics import Frontier
 from askwho.policy import Policy
 from askwho.replay import Replay, checked_scores, later, none_later
 
+# What rounding leaves of a share or a fee that is nothing, and parts two ways of adding up the same.
+_ROUNDING = 1e-14
 # What the frontier says beside the best single entity.
 _SAVED = (
     "fee_to_match_best_single",
@@ -216,8 +218,12 @@ def _error_of(tally: Tally) -> dict[str, Any]:
 
 def _both(name: str, values: np.ndarray) -> dict[str, Any]:
     """The sample's figure, and the interval of the resamples."""
-    figure = float(values[0])
-    return {name: None if np.isnan(figure) else figure, f"{name}_interval": _plain(interval(values[1:]))}
+    # What is left of a difference of equals is nothing, and no interval ends beside its figure by rounding.
+    values = np.where(np.abs(values) < _ROUNDING, 0.0, values)
+    figure, (low, high) = float(values[0]), interval(values[1:])
+    if np.isclose([low, high], figure, rtol=100 * _ROUNDING, atol=0.0).any():
+        low, high = min(low, figure), max(high, figure)
+    return {name: None if np.isnan(figure) else figure, f"{name}_interval": _plain([low, high])}
 
 
 def _plain(bounds: list[float]) -> list[float | None]:

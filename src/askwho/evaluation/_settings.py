@@ -120,7 +120,7 @@ def everyone_points(policy: Policy, held: Replay) -> dict[str, list[Point]]:
     fees = np.where(np.isnan(log.errors), 0.0, log.fees)[:, by_error].sum(axis=1)
     labels = {"k": len(by_error)}
     return {
-        name: [_looked_up(Point(everyone.errors(order, rule)[:, -1], fees, labels), held)]
+        name: [_of_everybody(Point(everyone.errors(order, rule)[:, -1], fees, labels), held)]
         for name, rule in names.items()
     }
 
@@ -155,15 +155,25 @@ def oracle_points(policy: Policy, held: Replay) -> list[Point]:
     key = np.where(np.isnan(errors), np.inf, errors)
     order = np.lexsort((np.broadcast_to(held.log.fees, key.shape), key), axis=1)[:, : policy.cardinality.width]
     best, paid = held.best_of(order), held.paid(order)
-    return [_looked_up(Point(best[:, k], paid[:, k], {"k": k + 1}), held) for k in range(best.shape[1])]
+    return [_of_everybody(Point(best[:, k], paid[:, k], {"k": k + 1}), held) for k in range(best.shape[1])]
 
 
-def _looked_up(point: Point, held: Replay) -> Point:
-    """The same of whoever was asked, over the rows whose truth is known, weighed by how likely that was."""
-    if held.chances is None or held.log.audited.all():
+def _of_everybody(point: Point, held: Replay) -> Point:
+    """The same over the rows about which everybody was asked, their truth known, weighed by how likely that was.
+
+    What those would decide who happened to be asked is no figure of everybody.
+    """
+    if held.chances is None:
         return point
-    nobody = np.zeros(held.asked.shape, dtype=bool)
-    return replace(point, weights=held.chances.weights(nobody), foreseen=np.zeros(len(point.fees)))
+    everybody = np.broadcast_to(~held.log.panel.own, held.asked.shape)
+    there = (held.asked | ~everybody).all(axis=1)
+    return replace(
+        point,
+        errors=np.where(there, point.errors, np.nan),
+        fees=np.where(there, point.fees, np.nan),
+        weights=held.chances.weights(everybody),
+        foreseen=np.zeros(len(point.fees)),
+    )
 
 
 def point_of(

@@ -108,6 +108,8 @@ def headline_of(result: Mapping[str, Any], *, graded: bool) -> Headline:
 
 def _matching(head: Mapping[str, Any], unit: Unit) -> tuple[float | None, str, str]:
     """The fee that matches the best single's error: as a share of its fee, in words, and its interval."""
+    if head["best_single_error"] is None:
+        return None, f"Too few rows to tell the {unit.name} of the best single ({{best}}), or of any setting", ""
     if head["fee_to_match_best_single"] is None:
         return None, f"Does not reach the {unit.name} of the best single ({{best}})", ""
     if head["fee_saved"] is None:
