@@ -256,3 +256,21 @@ def _named(tree, name=""):
     parts = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     found = [pair for key, part in parts for pair in _named(part, f"{name}/{key}")]
     return [*found, (name, tree)] if isinstance(tree, float) else found
+
+
+def test_weights_that_come_to_more_than_the_rows_stand_behind_nothing():
+    rng = np.random.default_rng(0)
+    errors, fees = (rng.random(1000) < 0.2).astype(float), np.ones(1000)
+    half = rng.random(1000) < 0.5
+    told = {}
+    for chance in (0.5, 0.4, 0.7):
+        weights = np.where(half, 1 / chance, 0.0)
+        point = Point(np.where(half, errors, np.nan), fees, weights=weights, expected=np.full(1000, 0.2))
+        told[chance] = Resamples.of(np.arange(1000), Unit(), draws=10).tally([point])[0]
+    # Half of the rows were asked: taken for two fifths, they would stand for a quarter more rows than there are.
+    assert told[0.5].effective == pytest.approx(half.sum())
+    assert told[0.4].effective == 0
+    assert not told[0.4].told
+    # To less than the rows weights come where they are truncated: what was expected stands for the rest.
+    assert told[0.7].effective == pytest.approx(half.sum())
+    assert (told[0.4] + told[0.4]).effective == 0

@@ -59,7 +59,34 @@ def by_an_answer(rng, X):  # noqa: ARG001 - likewise
     return asked, Answers(said, np.where(asked, 0, 1).astype(np.int8))
 
 
-DESIGNS = [at_random, by_a_feature, three_a_row, three_who_spoke, one_by_odds, in_blocks, by_an_answer]
+def where_two_disagree(rng, X):  # noqa: ARG001 - likewise
+    said = rng.integers(0, 3, (N, SIZE))
+    asked = rng.random((N, SIZE)) < np.where(said[:, :1] == said[:, 1:2], 0.3, 0.8)
+    asked[:, :2] = True
+    return asked, Answers(said, np.where(asked, 0, 1).astype(np.int8))
+
+
+def where_those_disagree_who_were_heard(rng, X):  # noqa: ARG001 - likewise
+    """Each is asked more often where those differ who were asked before."""
+    said, asked = rng.integers(0, 3, (N, SIZE)), np.zeros((N, SIZE), dtype=bool)
+    asked[:, 0] = True
+    for j in range(1, SIZE):
+        differ = (asked[:, :j] & (said[:, :j] != said[:, :1])).any(axis=1)
+        asked[:, j] = rng.random(N) < np.where(differ, 0.8, 0.9 - 0.2 * j)
+    return asked, Answers(said, np.where(asked, 0, 1).astype(np.int8))
+
+
+DESIGNS = [
+    at_random,
+    by_a_feature,
+    three_a_row,
+    three_who_spoke,
+    one_by_odds,
+    in_blocks,
+    by_an_answer,
+    where_two_disagree,
+    where_those_disagree_who_were_heard,
+]
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.__name__)
@@ -76,8 +103,9 @@ def test_weighed_rows_stand_for_all_of_them(design, who):
     assert ((weights > 0) == asked[:, who].all(axis=1)).all()
     assert weights.sum() / N == pytest.approx(1.0, abs=0.15)
     # What asking went by has its own mean again, to within what so many effective rows can tell.
-    said = X[:, 0] if answers is None else (answers.values[:, 0] == 0).astype(float)
-    assert np.average(said, weights=weights) == pytest.approx(said.mean(), abs=4 * said.std() / np.sqrt(rows))
+    came = [X[:, 0]] if answers is None else [answers.values[:, 0] == 0, answers.values[:, 0] != answers.values[:, 1]]
+    for each in came:
+        assert np.average(each, weights=weights) == pytest.approx(each.mean(), abs=4 * each.std() / np.sqrt(rows))
 
 
 def test_a_set_that_no_row_has_weighs_nothing():

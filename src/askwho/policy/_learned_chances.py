@@ -185,6 +185,8 @@ def _heard(answers: Answers | None, always: np.ndarray) -> np.ndarray | None:
         return None
     found = [_kinds(answers, j) for j in np.flatnonzero(always).tolist()]
     there = [each for each in found if each is not None]
+    if len(there) > 1:
+        there.append(_doubt(_votes(answers)[:, always]))
     return np.hstack(there) if there else None
 
 
@@ -195,6 +197,26 @@ def _kinds(answers: Answers, j: int) -> np.ndarray | None:
     if not 1 < len(kinds) <= _MOST_KINDS:
         return None
     return ((answers.values[:, j, None] == kinds) & spoke[:, None]).astype(np.float64)
+
+
+def _votes(answers: Answers) -> np.ndarray:
+    """Answers as numbers of kinds, −1 where there is none, shape (n, |A|)."""
+    spoke = answers.states == Cell.ANSWERED
+    found = np.full(spoke.shape, -1)
+    found[spoke] = np.unique(answers.values[spoke], return_inverse=True)[1].reshape(-1)
+    return found
+
+
+def _doubt(votes: np.ndarray) -> np.ndarray:
+    """How far those disagree who spoke, shape (n, 3): what they share, and whether two or three of them differ.
+
+    Whoever asks in turn asks on where answers differ, which no sum of single answers tells.
+    """
+    spoke = votes >= 0
+    most = np.stack([(votes == votes[:, [j]]).sum(axis=1) * spoke[:, j] for j in range(votes.shape[1])], axis=1)
+    count, largest = spoke.sum(axis=1), most.max(axis=1, initial=0)
+    apart = (count - largest) / np.maximum(count, 1)
+    return np.column_stack([apart, count > largest, count > largest + 1]).astype(np.float64)
 
 
 def _shares(X: np.ndarray, asked: np.ndarray, fold: np.ndarray, random_state: int) -> np.ndarray:
@@ -255,16 +277,19 @@ def _successive(
     found, matters = each.copy(), False
     before: list[np.ndarray] = []
     said: list[np.ndarray] = []
+    votes = _votes(answers)
+    heard = unit < 0
     for u in order:
         here = columns[:, u]
         logit = np.log(each[:, u : u + 1] / np.maximum(1.0 - each[:, u : u + 1], 1e-3))
         if said:
             plain = _logistic(np.hstack([logit, *before]), here, fold)
-            richer = _logistic(np.hstack([logit, *before, *said]), here, fold)
+            richer = _logistic(np.hstack([logit, *before, *said, _doubt(votes[:, heard])]), here, fold)
             won = _better(np.square(richer - here)[:, None], np.minimum(np.square(plain - here), np.inf)[:, None])
             if won[0] and np.std(richer - plain) > _LEAST_MOVED:
                 found[:, u], matters = richer, True
         before.append(here[:, None].astype(np.float64))
+        heard = heard | (unit == u)
         for j in np.flatnonzero(unit == u).tolist():
             kinds = _kinds(answers, j)
             if kinds is not None:
