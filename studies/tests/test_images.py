@@ -278,6 +278,21 @@ def test_an_arm_alone_still_has_the_policy_it_shares(tmp_path, monkeypatch):
     assert made == [(list(experiment.arms), last)]
 
 
+def test_features_are_kept_and_the_lack_of_an_encoder_is_not(tmp_path, monkeypatch):
+    torch_side = pytest.importorskip("askwho_studies.paper._image_training")
+    images, made = blank(60, 10), []
+
+    def encoded(*_, **__):
+        made.append(encoder)
+        return encoder and (np.ones((len(images.rows), 4)), encoder)
+
+    monkeypatch.setattr(torch_side, "encoded", encoded)
+    for encoder in (None, "an encoder", "another"):  # noqa: B007 - read by what stands for it
+        found = _image_study.frozen_features(images, tmp_path, None)
+    assert made == [None, "an encoder"]
+    assert found[1] == "an encoder"
+
+
 def test_each_arm_has_the_best_of_its_own_rates_found_once(tmp_path, monkeypatch):
     experiment, tried = EXPERIMENTS["svhn"], []
 

@@ -1,6 +1,7 @@
 """The methods that are compared: their estimates and rules by hand, what they learn on a small problem, the study."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -159,6 +160,22 @@ def test_the_study_keeps_its_pieces_and_takes_rates_from_the_first_seed(tmp_path
     assert "- Chow 1970, CIFAR-10: a reason." in page
     assert "calibration" in page
     assert lines[-1] == f"methods.json, methods.md in {tmp_path}"
+    assert page.splitlines()[2].startswith("**Without an image encoder (CIFAR-10, SVHN, two stages):")
+
+    # With an encoder in reach what was kept without one is made anew, and nothing is said of its lack.
+    monkeypatch.setattr(_study, "problem", lambda *_, **__: replace(small(), encoder="an encoder"))
+    monkeypatch.setattr(_study, "find_spec", lambda name: name)
+    run_methods(tmp_path, out=tmp_path, only=["cifar10"], seeds=1, workers=1)
+    assert len(asked) == 5
+    assert "Without an image encoder" not in (tmp_path / "methods.md").read_text()
+
+
+def test_what_needs_no_encoder_does_not_ask_for_one():
+    made = {"inputs": "8 numbers", "images without an encoder": False, "methods": {}}
+    found = {"quick": False, "seeds": [0], "settings": {}, "provenance": {}, "references": {}}
+    assert "encoder" not in _study.markdown({**found, "experiments": {"california": made}})
+    recorded = {"inputs": "EfficientNet-Lite0 (ImageNet)", "methods": {}}  # as results had it before
+    assert "encoder" not in _study.markdown({**found, "experiments": {"cifar10": recorded}})
 
 
 def test_the_command_hands_over_its_experiments(tmp_path, monkeypatch, capsys):

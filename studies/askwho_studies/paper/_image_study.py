@@ -158,8 +158,10 @@ def frozen_features(images: Images, cache: Path, device: str | None) -> tuple[np
         return {"features": features.astype(np.float16), "encoder": np.array(name)}
 
     code = fingerprint(*(f"askwho_studies.paper.{name}" for name in ("_images", "_image_training")))
-    stored = kept(cache / "features.npz", f"{images.described}, {FEATURES} directions, code: {code}", make)
+    path = cache / "features.npz"
+    stored = kept(path, f"{images.described}, {FEATURES} directions, code: {code}", make)
     if not stored["features"].size:
+        path.unlink(missing_ok=True)  # one may be installed before the next run
         return None, None
     return stored["features"].astype(np.float32), str(stored["encoder"])
 

