@@ -20,7 +20,8 @@ def world(alike, follow, seed=0):
     link = np.full((STRONG + WEAK, STRONG + WEAK), alike / 2)
     link[:STRONG, :STRONG] = alike
     np.fill_diagonal(link, 1.0)
-    erred = rng.multivariate_normal(np.zeros(len(link)), link, N) < ndtri(RATES)
+    # By the Cholesky factor, which is one matrix everywhere: of equal eigenvalues each machine has its own vectors.
+    erred = rng.multivariate_normal(np.zeros(len(link)), link, N, method="cholesky") < ndtri(RATES)
     truth = rng.integers(CLASSES, size=N)
     misleads = (truth + rng.integers(1, CLASSES, N)) % CLASSES
     own = (truth[:, None] + rng.integers(1, CLASSES, erred.shape)) % CLASSES
@@ -66,22 +67,25 @@ def test_committees_err_as_often_as_they_really_would(alike, follow, anew):
 
 
 def test_who_erred_tells_of_those_who_were_not_asked():
-    log = world(0.8, 0.7)
-    part, keep = thinned(log)
-    # Few queries have what is looked at here: they are imagined several times over.
-    every = [imagined(part, np.tile(RATES, (N, 1)), np.random.default_rng(seed)) for seed in range(2, 7)]
-    heard = keep[:, :2].all(axis=1) & ~keep[:, 2]
-    for erred in (True, False):
-        rows = heard & ((log.errors[:, :2] > 0) == erred).all(axis=1)
-        found = np.mean([drawn.errors[rows, 2].mean() for drawn in every])
-        assert found == pytest.approx(log.errors[rows, 2].mean(), abs=0.08)
-    # Two that say the same are what misleads: the third that errs mostly says it too.
-    rows = heard & (log.errors[:, :2] > 0).all(axis=1) & (log.answers.values[:, 0] == log.answers.values[:, 1])
-    lost = log.errors[:, 2] > 0
-    said = [drawn.answers.values[rows & lost & (drawn.errors[:, 2] > 0), 2] for drawn in every]
-    there = [log.answers.values[rows & lost & (drawn.errors[:, 2] > 0), 0] for drawn in every]
-    same = np.mean(np.concatenate(said) == np.concatenate(there))
-    assert same == pytest.approx(np.mean((log.answers.values[:, 2] == log.answers.values[:, 0])[rows & lost]), abs=0.12)
+    found = {True: [], False: [], "same": []}
+    # Few queries have what is looked at here: thirty of a log, so that there are six of them.
+    for seed in range(6):
+        log = world(0.8, 0.7, seed)
+        part, keep = thinned(log)
+        drawn = imagined(part, np.tile(RATES, (N, 1)), np.random.default_rng(2))
+        heard = keep[:, :2].all(axis=1) & ~keep[:, 2]
+        for erred in (True, False):
+            rows = heard & ((log.errors[:, :2] > 0) == erred).all(axis=1)
+            found[erred].append((drawn.errors[rows, 2].mean(), log.errors[rows, 2].mean()))
+        # Two that say the same are what misleads: the third that errs mostly says it too.
+        said = log.answers.values
+        rows = heard & (log.errors[:, :2] > 0).all(axis=1) & (said[:, 0] == said[:, 1])
+        found["same"].append(
+            [(each.answers.values[:, 2] == said[:, 0])[rows & (each.errors[:, 2] > 0)].mean() for each in (drawn, log)]
+        )
+    for case, within in ((True, 0.08), (False, 0.04), ("same", 0.12)):
+        imagined_so, really = np.mean(found[case], axis=0)
+        assert imagined_so == pytest.approx(really, abs=within), case
 
 
 def one_a_row(log):
@@ -101,26 +105,44 @@ def test_rows_before_tell_who_errs_together_where_one_was_asked_a_row(alike):
     assert plurality(drawn, np.arange(STRONG)) == pytest.approx(plurality(log, np.arange(STRONG)), abs=0.035)
 
 
-def test_where_one_was_asked_a_row_errors_are_not_taken_for_independent():
-    log = world(0.4, 0.0)
-    drawn = imagined(one_a_row(log), np.tile(RATES, (N, 1)), np.random.default_rng(2), anew=True)
-    # A panel whose errors go together as they usually do: .38, between what the strong share and all others do.
-    assert plurality(drawn, np.arange(STRONG)) == pytest.approx(plurality(log, np.arange(STRONG)), abs=0.035)
-    lost = [(each.errors[:, :STRONG] > 0).all(axis=1).mean() for each in (drawn, log)]
-    # Independent errors would make it .002.
-    assert lost[0] == pytest.approx(lost[1], abs=0.015)
-
-
-def test_few_queries_have_both_and_pairs_are_drawn_to_their_like():
-    log = world(0.8, 0.7)
+def two_a_row(log):
+    """The same log where two were asked about each query."""
     order = np.random.default_rng(3).random(log.errors.shape).argsort(axis=1)
     keep = np.zeros(log.errors.shape, dtype=bool)
     np.put_along_axis(keep, order[:, :2], values=True, axis=1)
     states = np.where(keep, log.answers.states, Cell.NOT_ASKED).astype(np.int8)
-    part = log_of_arrays(np.zeros((N, 1)), panel=PANEL, answers=Answers(log.answers.values, states), truth=log.truth)
-    drawn = imagined(part, np.tile(RATES, (N, 1)), np.random.default_rng(2), anew=True)
-    lost = [(each.errors[:, :STRONG] > 0).all(axis=1).mean() for each in (drawn, log)]
-    assert lost[0] == pytest.approx(lost[1], abs=0.025)
+    return log_of_arrays(np.zeros((N, 1)), panel=PANEL, answers=Answers(log.answers.values, states), truth=log.truth)
+
+
+def lost_and_voted(alike, follow, part, worlds=6):
+    """How often all the strong err together, and how often their vote is wrong: imagined, and really."""
+    found = []
+    for seed in range(worlds):
+        log = world(alike, follow, seed)
+        drawn = imagined(part(log), np.tile(RATES, (N, 1)), np.random.default_rng(2), anew=True)
+        found.append(
+            [
+                ((each.errors[:, :STRONG] > 0).all(axis=1).mean(), plurality(each, np.arange(STRONG)))
+                for each in (drawn, log)
+            ]
+        )
+    return np.mean(found, axis=0)
+
+
+def test_where_one_was_asked_a_row_errors_are_not_taken_for_independent():
+    (lost, voted), (really, vote) = lost_and_voted(0.4, 0.0, one_a_row)
+    # A panel whose errors go together as they usually do: .38, between what the strong share and all others do.
+    assert voted == pytest.approx(vote, abs=0.02)
+    # Independent errors would make it .002, where .04 are true; a draw scatters by .005.
+    assert lost == pytest.approx(really, abs=0.012)
+
+
+def test_few_queries_have_both_and_pairs_are_drawn_to_their_like():
+    (lost, voted), (really, vote) = lost_and_voted(0.8, 0.7, two_a_row)
+    assert voted == pytest.approx(vote, abs=0.02)
+    # Pairs of the strong are drawn to all others, who go together less: .118 where .133 are true; a draw scatters by
+    # .015, the mean of six by .006.
+    assert lost == pytest.approx(really, abs=0.035)
 
 
 def test_whoever_errs_on_a_class_as_often_as_was_expected_stays_as_he_was():
