@@ -73,14 +73,21 @@ def test_figures_are_those_of_the_complete_log(policy, complete):
     )
 
 
-@pytest.mark.parametrize("budget", [1.2, 2.0])
-def test_a_budget_is_met_on_complete_rows_and_expectations_hold(policy, complete, budget):
-    held = Replay.of(policy, complete)
-    decisions = policy.decide(held.seen, Target(budget=budget))
-    assert decisions.fee.mean() <= 1.03 * budget
-    done = policy.combine(decisions, complete.answers)
-    assert decisions.expected_error.mean() == pytest.approx(np.mean(done.outcome.values != complete.truth), abs=0.06)
-    np.testing.assert_allclose(policy.facts.entity_errors, complete.errors.mean(axis=0), atol=0.06)
+def test_a_budget_is_met_on_complete_rows_and_expectations_hold(complete):
+    paid, off, entities = [], [], []
+    # What is learned goes by the third of the rows that was looked at, some for ten others: one log's fees scatter by
+    # .15 and its expected errors by .04, their means do not.
+    for seed in range(6):
+        policy = fit(read_log(by_hardness(900, seed), TOLD), **AT_ONCE)
+        seen = Replay.of(policy, complete).seen
+        decided = [policy.decide(seen, Target(budget=budget)) for budget in (1.2, 2.0)]
+        paid.append([each.fee.mean() for each in decided])
+        came = [np.mean(policy.combine(each, complete.answers).outcome.values != complete.truth) for each in decided]
+        off.append([each.expected_error.mean() - real for each, real in zip(decided, came, strict=True)])
+        entities.append(policy.facts.entity_errors)
+    assert (np.mean(paid, axis=0) <= np.array([1.2, 2.0]) + 2 * np.std(paid, axis=0, ddof=1) / np.sqrt(len(paid))).all()
+    np.testing.assert_allclose(np.mean(off, axis=0), 0.0, atol=0.04)
+    np.testing.assert_allclose(np.mean(entities, axis=0), complete.errors.mean(axis=0), atol=0.04)
 
 
 def test_rows_without_a_truth_are_met_too_and_promise_nothing(policy):

@@ -1,5 +1,7 @@
 """Logs in which not everybody was asked: budgets are kept, expectations hold, and nothing absurd is told."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -116,6 +118,54 @@ def test_thinned_rows_are_judged_as_the_same_rows_complete(how, known):
         assert low - margin <= true["error"] <= high + margin
     off = np.mean([row["error"] - true["error"] for row, true in told])
     assert abs(off) < 0.05
+
+
+DEARER = dict(zip(NAMES, (0.3, 0.4, 0.5, 0.6, 0.8, 1.0), strict=True))
+PRICED = dataclasses.replace(COLUMNS, fees=DEARER)
+
+
+def unequal(n, seed):
+    """Six entities, the dearer the better, each of which errs where others do not."""
+    rng = np.random.default_rng(seed)
+    x, truth, hard = rng.normal(size=(n, 3)), rng.integers(0, 3, n), rng.normal(size=n)
+    table = {f"x_{i}": x[:, i] for i in range(3)} | {"truth": truth.astype(float)}
+    for j, name in enumerate(NAMES):
+        side = 0.6 * x[:, j % 3] * (1 if j < 3 else -1)
+        right = rng.normal(size=n) + 0.5 * hard + side < 0.4 + 0.1 * j
+        table[f"answer_{name}"] = np.where(right, truth, (truth + rng.integers(1, 3, n)) % 3).astype(float)
+    return table
+
+
+def asked_in_turn(seed):
+    """A log that an earlier policy left behind, asking one after another for a fee of 1 in the mean."""
+    earlier = fit(read_log(unequal(300, 100 + seed), PRICED), learner="linear", base="none", cv=3)
+    whole = unequal(500, seed)
+    log = {name: column for name, column in whole.items() if name.startswith("x_")}
+    log |= {f"answer_{name}": np.full(500, np.nan) for name in NAMES}
+    for _ in NAMES:
+        step = earlier.next(log, target=Target(budget=1.0))
+        for j, name in enumerate(NAMES):
+            heard = (step.k > 0) & (step.order[:, 0] == j)
+            log[f"answer_{name}"] = np.where(heard, whole[f"answer_{name}"], log[f"answer_{name}"])
+    return log | {"truth": whole["truth"]}
+
+
+def test_a_log_that_was_asked_in_turn_keeps_budgets_at_once():
+    budgets, paid, told = (0.7, 1.0, 1.5), [], []
+    for seed in range(6):
+        policy = fit(read_log(asked_in_turn(seed), PRICED), learner="linear", base="none", cv=3)
+        new = policy.see({name: column for name, column in unequal(2000, 900 + seed).items() if name.startswith("x_")})
+        paid.append([policy.decide(new, Target(budget=budget)).fee.mean() for budget in budgets])
+        # What a price pays on rows that it was tried on, and on new ones.
+        for place in range(0, len(policy.tried.prices), 5):
+            price = float(policy.tried.prices[place])
+            told.append((policy.tried.fees[place].mean(), policy.decide(new, Target(fee_weight=price)).fee.mean()))
+    error = np.std(paid, axis=0, ddof=1) / np.sqrt(len(paid))
+    assert (np.mean(paid, axis=0) <= 1.02 * np.array(budgets) + 2 * error).all()
+    assert np.max(paid, axis=0) == pytest.approx(budgets, rel=0.15)
+    tried, came = np.transpose(told)
+    assert came.mean() == pytest.approx(tried.mean(), rel=0.02)
+    np.testing.assert_allclose(came, tried, rtol=0.15)
 
 
 def test_a_log_of_noise_does_no_harm():

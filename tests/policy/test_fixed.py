@@ -12,7 +12,7 @@ from askwho.core import Answers, Cell
 from askwho.data import Columns, read_log
 from askwho.fitting import calibrate
 from askwho.persistence import load, save
-from askwho.policy import Fixed, Outcomes
+from askwho.policy import Fixed, Judgement, Outcomes, in_front
 from askwho.replay import Replay, alike, constant_committees
 from askwho.replay._alike import _errors
 
@@ -142,7 +142,9 @@ def test_in_turn_whoever_the_log_does_not_know_there_is_passed_over(policy):
 
     def step(asked):
         beliefs, rates = policy.combiner.beliefs, np.zeros(2)
-        return policy.turns.next(beliefs, case, asked=asked, fees=seen.fees, fee_weights=rates, alike=(1, 0))[0]
+        return policy.turns.next(
+            beliefs, case, asked=asked, fees=seen.fees, fee_weights=rates, alike=np.tile([1, 0], (2, 1))
+        )[0]
 
     asked = np.zeros((2, 3), dtype=bool)
     assert step(asked).tolist() == [0, 1]
@@ -156,10 +158,36 @@ def test_in_turn_rows_that_a_member_was_not_asked_about_are_not_scored(policy):
     lacking = read_log(full | {"answer_cheap": np.where(np.arange(60) < 20, None, full["answer_cheap"])}, COLUMNS)
     judges = [(np.arange(60), policy.turns.asking)]
     whole, some = (Replay.of(policy, each) for each in (log, lacking))
-    np.testing.assert_array_equal(_errors(some, np.array([1, 2]), judges), _errors(whole, np.array([1, 2]), judges))
-    assert np.isnan(_errors(some, np.array([0, 1]), judges)).tolist() == [True] * 20 + [False] * 40
+    pair, other = np.tile([1, 2], (60, 1)), np.tile([0, 1], (60, 1))
+    np.testing.assert_array_equal(_errors(some, pair, judges), _errors(whole, pair, judges))
+    assert np.isnan(_errors(some, other, judges)).tolist() == [True] * 20 + [False] * 40
 
 
 def test_the_papers_own_policies_have_none():
     log = read_log(table(120), COLUMNS)
     assert fit(log, learner="linear", base="none", cv=2, cardinality="surrogate").tried.fixed is None
+
+
+def test_whoever_errs_least_stands_in_for_a_member_the_log_does_not_know_there():
+    covered = np.array([[True, True, True], [True, False, True], [False, False, True]])
+    judged = Judgement(np.tile([0.3, 0.1, 0.2], (3, 1)), np.ones(3), covered=covered)
+    assert in_front(judged, (1, 0))[:, :2].tolist() == [[1, 0], [0, 2], [2, 1]]
+    there = np.tile([True, True, False], (3, 1))
+    assert in_front(judged, (1, 0), there)[:2, :2].tolist() == [[1, 0], [0, 1]]
+
+
+def test_what_is_told_of_them_is_of_those_who_stand_in(policy):
+    log = read_log(table(300, 5), COLUMNS)
+    held = Replay.of(policy, log)
+    known = np.ones(log.errors.shape, dtype=bool)
+    known[:100, 1] = False
+    held = replace(held, seen=replace(held.seen, judged=replace(held.seen.judged, covered=known)))
+    done = alike(held, np.array([[1, -1, -1], [1, 0, -1]]))
+    tried = replace(policy.tried, fixed=Fixed(np.array([[1, 0, -1]]), np.zeros((1, 1)), np.zeros((1, 1))))
+    always = replace(policy, tried=replace(tried, fees=np.ones_like(tried.fees)))
+    decided = always.decide(held.seen, Target(budget=1.0))
+    np.testing.assert_array_equal(done.fees[1], decided.fee)
+    came = always.combine(decided, log.answers).outcome.values != log.truth
+    assert decided.order[:100, 0].tolist() != decided.order[100:200, 0].tolist()
+    np.testing.assert_array_equal(done.fees[0][100:], 3.0)
+    assert done.errors[1].mean() == pytest.approx(came.mean(), abs=1e-9)

@@ -77,20 +77,25 @@ def learn_cardinality(
     sizes = np.empty((len(prices), n), dtype=np.intp)
     expected = np.empty((len(prices), n))
     every = np.empty((len(orders[::_TAUGHT]), n, errors[0].shape[1]))
-    for rows, held in each_fold(fold):
-        part = learn(rows)
+    parts = [(learn(rows), held) for rows, held in each_fold(fold)]
+    scale = 1.0
+    if real.chances is not None:
+        for part, held in parts:
+            for p, order in enumerate(orders[::_TAUGHT]):
+                every[p, held] = part.curve.predict(seen.X[held], seen.expected[held], order[held])
+        scale = _scale(real, orders[::_TAUGHT], every)
+    for part, held in ((_scaled(part, scale), held) for part, held in parts):
+        # Sizes as the policy will choose them: its curve is scaled, too, or a budget would be met by other committees.
         sizes[:, held] = part.sizes_at(
             seen.X[held], seen.expected[held], [o[held] for o in orders], seen.fees[held], prices.tolist()
         )
-        if real.chances is not None:
-            # What is imagined anew stands in for the curve, of which only the prices that teach it are then looked at.
-            for p, order in list(enumerate(orders))[:: _TAUGHT if anew else 1]:
+        # What is imagined anew stands in for the curve.
+        if real.chances is not None and not anew:
+            for p, order in enumerate(orders):
                 curve = part.curve.predict(seen.X[held], seen.expected[held], order[held])
                 expected[p, held] = at_size(curve, sizes[p, held])
-                if p % _TAUGHT == 0:
-                    every[p // _TAUGHT, held] = curve
     got, paid = real.came(orders, sizes, errors if real.chances is None else None)
-    learned = learn(np.arange(n))
+    learned = _scaled(learn(np.arange(n)), scale)
     if real.chances is not None:
         weights, groups = real.weights(orders, sizes), real.log.groups
         if anew:
@@ -104,7 +109,6 @@ def learn_cardinality(
             got, weights = np.hstack([got, np.full(more.shape, np.nan)]), np.hstack([weights, np.zeros(more.shape)])
             groups = np.concatenate([groups, others.log.groups])
         got = corrected(expected, got, weights, grouped(groups))
-        learned = replace(learned, curve=replace(learned.curve, scale=_scale(real, orders[::_TAUGHT], every)))
     return at_work(learned), real.outcomes(prices, got, paid, sizes, others=others)
 
 
@@ -126,6 +130,11 @@ def _scale(real: Replay, orders: Sequence[Order], expected: Float[np.ndarray, "p
     came = np.concatenate([real.errors(order).T for order in orders])
     weights = np.concatenate([real.chances.prefixes(order).T[: expected.shape[2]] for order in orders])
     return pooled_ratio(np.concatenate([each.T for each in expected]), came, weights, grouped(real.log.groups))
+
+
+def _scaled(learned: Cardinality, scale: float) -> Cardinality:
+    """The same with what the curve says taken times `scale`."""
+    return replace(learned, curve=replace(learned.curve, scale=scale))
 
 
 def _by_metric(replay: Replay, order: Order, metric: str) -> np.ndarray:

@@ -13,7 +13,7 @@ from askwho.policy._decision import Decision, Decisions, Outcome
 from askwho.policy._errors import mean_error
 from askwho.policy._facts import Facts
 from askwho.policy._fees import Fees
-from askwho.policy._fixed import Fixed
+from askwho.policy._fixed import Fixed, in_front
 from askwho.policy._given_chances import GivenChances
 from askwho.policy._judge import Judge
 from askwho.policy._learned_chances import LearnedChances, learn_looked_up
@@ -86,6 +86,7 @@ __all__ = [
     "doubts",
     "effective",
     "grouped",
+    "in_front",
     "in_turn",
     "learn_looked_up",
     "mean_error",

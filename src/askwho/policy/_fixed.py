@@ -3,22 +3,30 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from askwho._parts import State, part
 from askwho._unit import Unit
 from askwho.exceptions import InvalidInputError
 from askwho.policy._errors import as_small, from_small, mean_error
-from askwho.policy._seen import FAR
+from askwho.policy._seen import FAR, Judgement
 
 
-def in_front(costs: Float[np.ndarray, "n a"], members: tuple[int, ...]) -> Int[np.ndarray, "n a"]:
-    """Return everybody in the order of their costs, shape (n, |A|), these in front; who cannot be asked stays behind.
+def in_front(
+    judged: Judgement, members: tuple[int, ...], there: Bool[np.ndarray, "n a"] | None = None
+) -> Int[np.ndarray, "n a"]:
+    """Return everybody, shape (n, |A|), these in front, then by expected error; who cannot be asked stays behind.
+
+    So whoever errs least stands in for a member that the log does not know on such queries, at every price alike: what
+    a committee charges is the same wherever it is counted.
 
     Args:
-        costs: what ranks the entities, lower first.
+        judged: what is thought of each.
         members: who comes first, in this order.
+        there: who can be asked.
     """
+    costs = judged.costs(np.zeros(judged.expected.shape), 0.0)
+    costs = costs if there is None else np.where(there, costs, 2 * FAR)
     first = costs.copy()
     for place, j in enumerate(members):
         first[:, j] = np.where(costs[:, j] < FAR / 2, -FAR + place, costs[:, j])

@@ -170,7 +170,7 @@ class Policy:
         if available is not None:
             there = who_is_there(self.panel, available, len(seen))
             costs, most = np.where(there, costs, 2 * FAR), np.minimum(width, there.sum(axis=1))
-        order = in_front(costs, alike)[:, :width] if alike else judged.ordered(costs, width)
+        order = in_front(judged, alike, there)[:, :width] if alike else judged.ordered(costs, width)
         curve = self.cardinality.curve.predict(seen.X, seen.expected, order)
         if target.k is not None:
             k = np.full(len(seen), exactly(self, target.k, int(np.min(most))))
@@ -326,13 +326,14 @@ class Policy:
             there = today if there is None else there & today
         case = replace(case, there=there)
         found = self.setting(aim, in_turn=True) if aim.searched else None
+        alike = () if found is None else found.fixed
         entity, believed = self.turns.next(
             beliefs,
             case,
             asked=asked,
             fees=seen.fees,
             fee_weights=rates_of(seen, aim, found),
-            alike=() if found is None else found.fixed,
+            alike=None if not alike else in_front(seen.judged, alike)[:, : len(alike)],
         )
         chance = np.ones(len(seen))
         if self._explores(explore, aim):

@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float, Int
 
 from askwho._parts import State, part
 from askwho.beliefs import NEVER, Asking, Beliefs, Grades, Numbers, World
+from askwho.core import in_order
 from askwho.policy._outcomes import Outcomes
 
 
@@ -31,7 +32,7 @@ class InTurn:
         asked: Bool[np.ndarray, "n a"],
         fees: Float[np.ndarray, "n a"],
         fee_weights: Float[np.ndarray, " n"],
-        alike: tuple[int, ...] = (),
+        alike: Int[np.ndarray, "n K"] | None = None,
     ) -> tuple[Int[np.ndarray, " n"], Float[np.ndarray, "n c"]]:
         """Return whom to ask next, −1 where it is time to decide, shape (n,), and what is believed so far, (n, C).
 
@@ -43,13 +44,13 @@ class InTurn:
             asked: shape (n, |A|), who was asked.
             fees: shape (n, |A|).
             fee_weights: λ of each query.
-            alike: who is asked about every query, one after another, whatever they say.
+            alike: who is asked about each query, one after another, whatever they say; None where answers tell.
         """
         asking = self.asking
-        if alike:
+        if alike is not None:
             free = ~asked if case.there is None else ~asked & case.there
-            left = free[:, list(alike)]
-            first = np.array(alike)[left.argmax(axis=1)]
+            left = in_order(free, alike)
+            first = in_order(alike, left.argmax(axis=1)[:, None])[:, 0]
             return np.where(left.any(axis=1), first, -1), asking.believe(beliefs.pool, case, asked)
         small, price = case.only(asking.entities), fees[:, asking.entities]
         entity = np.full(len(case), -1)

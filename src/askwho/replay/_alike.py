@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
-from askwho.policy import Asking, Fixed, Judgement, grouped
+from askwho._types import Order
+from askwho.core import in_order
+from askwho.policy import Asking, Fixed, Judgement, grouped, in_front
 from askwho.replay._replay import Replay
 from askwho.replay._robust import corrected
 
@@ -39,7 +41,7 @@ def constant_committees(replay: Replay, width: int) -> Int[np.ndarray, "c K"]:
 
 
 def alike(replay: Replay, members: Int[np.ndarray, "c K"], anew: Sequence[Replay] = (), judges: Judges = ()) -> Fixed:
-    """Return what committees that are the same for every query get on these rows.
+    """Return what committees that are the same for every query get on these rows, asked as a policy would ask them.
 
     Args:
         replay: the rows.
@@ -47,30 +49,33 @@ def alike(replay: Replay, members: Int[np.ndarray, "c K"], anew: Sequence[Replay
         anew: the same rows with answers imagined anew, several times over, where there are holes: what is expected.
         judges: where questions are asked in turn, the rules whose beliefs decide, and of which rows.
     """
-    n, count = len(replay.log), len(replay.log.panel)
-    got = np.stack([_errors(replay, each[each >= 0], judges) for each in members])
-    paid = np.stack([replay.log.fees[:, each[each >= 0]].sum(axis=1) for each in members])
+    judged, some = replay.seen.judged, [tuple(each[each >= 0].tolist()) for each in members]
+    orders = [in_front(judged, each)[:, : len(each)] for each in some]
+    got = np.stack([_errors(replay, order, judges) for order in orders])
+    paid = np.stack([in_order(replay.log.fees, order).sum(axis=1) for order in orders])
     if replay.chances is not None:
-        inside = np.zeros((len(members), count), dtype=bool)
-        for committee, each in zip(inside, members, strict=True):
-            committee[each[each >= 0]] = True
-        weights = np.stack([replay.chances.weights(np.tile(each, (n, 1))) for each in inside])
+        weights = np.stack([replay.chances.weights(_inside(order, judged.expected.shape)) for order in orders])
         expected = np.mean([alike(rows, members, judges=judges).errors for rows in anew], axis=0)
         got = corrected(expected, got, weights, grouped(replay.log.groups))
     return Fixed(members, got, paid)
 
 
-def _errors(replay: Replay, members: Int[np.ndarray, " k"], judges: Judges) -> np.ndarray:
-    """The errors of one committee, NaN where a member was not asked."""
+def _inside(order: Order, shape: tuple[int, ...]) -> Bool[np.ndarray, "n a"]:
+    inside = np.zeros(shape, dtype=bool)
+    np.put_along_axis(inside, order, values=True, axis=1)
+    return inside
+
+
+def _errors(replay: Replay, order: Order, judges: Judges) -> np.ndarray:
+    """The errors of one committee, by query; NaN where a member was not asked."""
     if not judges or replay.log.answers is None:
         # Of grades a committee is one entity, and whoever is alone is kept.
-        return replay.errors(np.tile(members, (len(replay.log), 1)))[:, -1]
+        return replay.errors(order)[:, -1]
     errors = np.empty(len(replay.log))
     for rows, asking in judges:
         some = replay.rows(rows)
         beliefs, case, _, _ = some.believed()
-        asked = np.tile(some.log.panel.own, (len(rows), 1))
-        asked[:, members] = True
+        asked = _inside(order[rows], some.log.errors.shape) | some.log.panel.own
         _, came = some.settled(asking.believe(beliefs.pool, case, asked), asked)
         errors[rows] = np.where((asked & ~some.asked).any(axis=1), np.nan, came)
     return errors
