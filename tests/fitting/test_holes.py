@@ -168,6 +168,23 @@ def test_a_log_that_was_asked_in_turn_keeps_budgets_at_once():
     np.testing.assert_allclose(came, tried, rtol=0.15)
 
 
+def test_fees_in_turn_are_told_of_rows_that_were_asked_in_turn():
+    off, inside = [], []
+    for seed in range(4):
+        policy = fit(read_log(unequal(600, 300 + seed), PRICED), learner="linear", base="none", cv=3)
+        tables = asked_in_turn(seed), unequal(500, seed)
+        thinned, whole = (evaluate(policy, read_log(each, PRICED), draws=60)["sequential"] for each in tables)
+        for row, true in zip(thinned, whole, strict=True):
+            off.append(row["mean_fee"] / true["mean_fee"] - 1)
+            low, high = row["mean_fee_interval"]
+            inside.append(low - 1e-9 <= true["mean_fee"] <= high + 1e-9)
+            assert row["mean_k"] == pytest.approx(true["mean_k"], rel=0.08)
+    # Rows that happen to have all answers are those where few were needed: by these alone it would be off by .46.
+    assert np.abs(off).max() < 0.06
+    assert abs(np.mean(off)) < 0.01
+    assert np.mean(inside) >= 0.9
+
+
 def test_a_log_of_noise_does_no_harm():
     worse = []
     for seed in range(5):

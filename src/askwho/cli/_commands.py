@@ -303,9 +303,11 @@ def evaluate(
     missing = "not told: too few rows" if head["best_single_error"] is None else "out of reach"
     for key, value in head.items():
         if not key.endswith("_interval"):
-            low, high = head[f"{key}_interval"]
+            ends = head[f"{key}_interval"]
             shown = missing if value is None else f"{value:.4g}"
-            bounds = "" if low is None else f"  [{low:.4g}, {high:.4g}]"
+            # An end that is missing beside one that is there: some resamples never match the best single entity.
+            low, high = ("out of reach" if end is None else f"{end:.4g}" for end in ends)
+            bounds = "" if ends == [None, None] else f"  [{low}, {high}]"
             print_line(f"{key.replace('_', ' ').replace('error', figure)}: {shown}{bounds}")
 
 

@@ -1,7 +1,8 @@
 """What a policy gets and pays on rows it has not seen, beside plain baselines, with intervals."""
 
-from askwho.evaluation._evaluate import evaluate, figures, figures_of, headline, sums_of
-from askwho.evaluation._points import Behind, Point, Resamples, Sums, Tally, error_interval, hulls, interval, table_of
+from askwho.evaluation._evaluate import evaluate, figures, figures_of, sums_of
+from askwho.evaluation._headline import headline
+from askwho.evaluation._points import Behind, Point, Resamples, Sums, Tally, error_interval, interval, table_of
 from askwho.evaluation._sensitivity import Bound, sensitivity
 from askwho.evaluation._settings import adaptive_points, fixed_points, point_of, sequential_points, single_point
 from askwho.evaluation._unseen import unseen, unseen_batch, unseen_batches
@@ -22,7 +23,6 @@ __all__ = [
     "figures_of",
     "fixed_points",
     "headline",
-    "hulls",
     "interval",
     "point_of",
     "sensitivity",

@@ -11,23 +11,12 @@ from askwho import _validation as check
 from askwho._threads import in_order, one_thread_each, processors
 from askwho.data import Log
 from askwho.evaluation import _settings as settings
-from askwho.evaluation._points import Resamples, Sums, Tally, error_interval, hulls, interval, ratio
+from askwho.evaluation._headline import both, frontier_of, headline, plain
+from askwho.evaluation._points import Resamples, Sums, Tally, error_interval
 from askwho.exceptions import InvalidInputError
-from askwho.metrics import Frontier
-from askwho.policy import Policy
+from askwho.policy import Outcomes, Policy
 from askwho.replay import Replay, checked_scores, later, none_later
 
-# What rounding leaves of a share or a fee that is nothing, and parts two ways of adding up the same.
-_ROUNDING = 1e-14
-# What the frontier says beside the best single entity.
-_SAVED = (
-    "fee_to_match_best_single",
-    "fee_saved",
-    "error_at_best_single_fee",
-    "error_saved",
-    "best_error",
-    "best_error_fee",
-)
 # So many rows are judged at a time: memory does not grow with the log.
 _ROWS = 1 << 14
 
@@ -56,7 +45,8 @@ def evaluate(
 
     Returns:
         `task`, `unit`, `n`, `left_out` (rows that were not later), `entities`, `baselines`, `fixed_k`, `adaptive`,
-        `sequential`, `headline`, `effective_rows`. `error` is what a deployed committee gets (in `unit`),
+        `sequential`, `headline`, `effective_rows`. `on_frontier` says which settings held-out rows of the policy's own
+        log found to be worth their fee; `error` is what a deployed committee gets (in `unit`),
         None where fewer than 30 effective rows stand behind it; what needs the truth is named `needs_truth_*`.
     """
     check.whole_number(random_state, "random_state", minimum=0, maximum=2**32 - 1)
@@ -139,7 +129,6 @@ def figures(policy: Policy, sums: Sums) -> dict[str, Any]:
     best = int(outside[errors[outside].argmin()])
     cheapest = int(outside[np.lexsort((errors[outside], fees[outside]))[0]])
     singles = found["single"]
-    policies = [*found["fixed_k"], *found["adaptive"], *found["sequential"]]
     return {
         "task": policy.task,
         "unit": policy.unit.to_json(),
@@ -153,8 +142,10 @@ def figures(policy: Policy, sums: Sums) -> dict[str, Any]:
             "random": [figures_of(tally) for tally in found["random"]],
             "oracle": [_needs_truth(figures_of(tally)) for tally in found["oracle"]],
         },
-        **{name: [figures_of(tally) for tally in found[name]] for name in ("fixed_k", "adaptive", "sequential")},
-        "headline": headline(policies, singles[best]),
+        "fixed_k": [figures_of(tally) for tally in found["fixed_k"]],
+        "adaptive": _settings_of(policy.tried, found["adaptive"]),
+        "sequential": [] if policy.turns is None else _settings_of(policy.turns.tried, found["sequential"]),
+        "headline": headline(policy, found, singles[best]),
         "effective_rows": {
             name: min((t.effective for t in found[name]), default=None)
             for name in ("fixed_k", "adaptive", "sequential")
@@ -162,35 +153,10 @@ def figures(policy: Policy, sums: Sums) -> dict[str, Any]:
     }
 
 
-def headline(tallies: Sequence[Tally], single: Tally) -> dict[str, Any]:
-    """Return what the frontier of some settings saves against one entity, each figure with its interval.
-
-    Settings whose errors stand on too few rows take no part; where nothing is left, or too little of the one entity,
-    nothing is told.
-    """
-    tallies = [tally for tally in tallies if tally.told]
-    if not tallies or not single.told:
-        names = ("best_single_error", "best_single_fee", *_SAVED)
-        return {key: value for name in names for key, value in ((name, None), (f"{name}_interval", [None, None]))}
-    frontiers = hulls(tallies)
-    loss, fee, shown = single.loss, single.fee, single.shown
-    match = _each(frontiers, lambda f, b: f.fee_for(loss[b]))
-    at_fee = _each(frontiers, lambda f, b: f.error_at(max(fee[b], f.fees[0])))
-    return {
-        "best_single_error": float(shown(loss)[0]),
-        "best_single_error_interval": _plain(error_interval(single)),
-        **_both("best_single_fee", fee),
-        **_both("fee_to_match_best_single", match),
-        **_both("fee_saved", 1 - ratio(match, fee)),
-        **_both("error_at_best_single_fee", shown(at_fee)),
-        **_both("error_saved", 1 - ratio(shown(at_fee), shown(loss))),
-        **_both("best_error", shown(_each(frontiers, lambda f, _: float(f.errors[-1])))),
-        **_both("best_error_fee", _each(frontiers, lambda f, _: float(f.fees[-1]))),
-    }
-
-
-def _each(frontiers: Sequence[Frontier], figure: Callable[[Frontier, int], float]) -> np.ndarray:
-    return np.array([figure(frontier, b) for b, frontier in enumerate(frontiers)])
+def _settings_of(tried: Outcomes, tallies: Sequence[Tally]) -> list[dict[str, Any]]:
+    """The settings of one kind, and which of them lie on the frontier of held-out rows: nothing is chosen on these."""
+    taken = set(frontier_of([tried], tallies).tolist()) if tallies else set[int]()
+    return [{**figures_of(tally), "on_frontier": i in taken} for i, tally in enumerate(tallies)]
 
 
 def figures_of(tally: Tally) -> dict[str, Any]:
@@ -204,7 +170,7 @@ def figures_of(tally: Tally) -> dict[str, Any]:
         **tally.labels,
         **told,
         **_error_of(tally),
-        **_both("mean_fee", tally.fee),
+        **both("mean_fee", tally.fee),
     }
 
 
@@ -212,22 +178,8 @@ def _error_of(tally: Tally) -> dict[str, Any]:
     """An error with its interval and how many rows stand behind it; None where these are too few."""
     told: dict[str, Any] = {"error": None, "error_interval": [None, None], "effective_rows": tally.effective}
     if tally.told:
-        told["error"], told["error_interval"] = float(tally.shown(tally.loss)[0]), _plain(error_interval(tally))
+        told["error"], told["error_interval"] = float(tally.shown(tally.loss)[0]), plain(error_interval(tally))
     return told
-
-
-def _both(name: str, values: np.ndarray) -> dict[str, Any]:
-    """The sample's figure, and the interval of the resamples."""
-    # What is left of a difference of equals is nothing, and no interval ends beside its figure by rounding.
-    values = np.where(np.abs(values) < _ROUNDING, 0.0, values)
-    figure, (low, high) = float(values[0]), interval(values[1:])
-    if np.isclose([low, high], figure, rtol=100 * _ROUNDING, atol=0.0).any():
-        low, high = min(low, figure), max(high, figure)
-    return {name: None if np.isnan(figure) else figure, f"{name}_interval": _plain([low, high])}
-
-
-def _plain(bounds: list[float]) -> list[float | None]:
-    return [None if np.isnan(bound) else bound for bound in bounds]
 
 
 def _needs_truth(row: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from askwho._fast import loops
 from askwho._splitmix import mixed, step, uniform
 from askwho._unit import Unit
 from askwho.data import fingerprints
-from askwho.metrics import Frontier
 from askwho.policy import FEWEST_EFFECTIVE
 
 # Weights add up to the rows, if it is true how likely each was asked; to less, where they are truncated. Where they are
@@ -387,23 +386,12 @@ def table_of(points: Sequence[Point]) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack([point.errors for point in points]), np.column_stack([point.fees for point in points])
 
 
-def hulls(tallies: Sequence[Tally]) -> list[Frontier]:
-    """Return the frontier of mean losses of the sample, then that of each resample.
-
-    Mixing two settings mixes their losses: of numbers the hull is one of squared errors, and roots come after.
-    """
-    losses, fees = np.column_stack([t.loss for t in tallies]), np.column_stack([t.fee for t in tallies])
-    # Of a handful of groups a resample may hold none: the sample stands in for it.
-    empty = np.isnan(losses).all(axis=1)
-    losses[empty], fees[empty] = losses[0], fees[0]
-    keep = ~np.isnan(losses).any(axis=0)
-    return [Frontier.of(x[keep], y[keep]) for x, y in zip(fees, losses, strict=True)]
-
-
 def interval(values: np.ndarray) -> list[float]:
     """Return the middle 95% of resamples, NaN left out: the percentile interval (Efron and Tibshirani 1993)."""
     known = values[~np.isnan(values)]
-    return [float(q) for q in np.quantile(known, [0.025, 0.975])] if known.size else [float("nan")] * 2
+    # Between a number and what is beyond every number there is nothing.
+    method = "linear" if np.isfinite(known).all() else "inverted_cdf"
+    return [float(q) for q in np.quantile(known, [0.025, 0.975], method=method)] if known.size else [float("nan")] * 2
 
 
 def error_interval(tally: Tally) -> list[float]:

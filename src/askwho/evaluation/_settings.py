@@ -46,16 +46,16 @@ def sequential_points(policy: Policy, held: Replay) -> list[Point]:
     if policy.turns is None or held.case is None:
         return []
     prices, points = policy.turns.tried.prices, []
-    # Where the next answer is missing, what asking at once at the same price would get and pay is expected.
+    # Where the next answer is missing, what asking at once at the same price would get is expected.
     beside = [None] * len(prices) if held.chances is None else adaptive_points(policy, held, prices)
     walked = held.walked(policy.turns.asking, prices)
     means = {"mean_k": np.maximum(walked.sizes, 1.0), "mean_asked": walked.outside}
-    told = {name: np.where(np.isnan(walked.errors), np.nan, values) for name, values in means.items()}
+    told = {name: np.where(np.isnan(walked.fees), np.nan, values) for name, values in means.items()}
     for p, (price, like) in enumerate(zip(prices, beside, strict=True)):
         errors, fees = walked.errors[p], walked.fees[p]
         point = Point(errors, fees, {"fee_weight": float(price)}, {name: values[p] for name, values in told.items()})
         if like is not None:
-            # Where only truths are missing, and no answer, what is paid is known.
+            # Nothing is imagined of grades, and of rows without a truth: there what is paid at once is expected.
             foreseen = like.fees if np.isnan(fees).any() else None
             point = replace(
                 point,

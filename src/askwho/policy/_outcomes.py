@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 
 from askwho._parts import State, part
 from askwho._unit import Unit
@@ -232,6 +232,21 @@ class Outcomes:
                 return float(fees[place]), float(errors[place])
         raise InvalidInputError(f"`setting` must be one of these rows, got {setting}.")
 
+    def trade(self) -> tuple[Float[np.ndarray, " p"], Float[np.ndarray, " p"]]:
+        """Return mean fee and mean loss at each price, each of shape (p,); losses smoothed: more money buys no more.
+
+        NaN where no row could be scored.
+        """
+        from scipy.optimize import isotonic_regression  # noqa: PLC0415 - a price needs none of it, and it takes long
+
+        scored = ~np.isnan(self.errors)
+        fees, losses = (_means_of(table, scored) for table in (self.fees, self.errors))
+        order = np.argsort(self.prices, kind="stable")
+        order = order[~np.isnan(losses[order])]
+        if len(order):
+            losses[order] = isotonic_regression(losses[order]).x
+        return fees, losses
+
     def means(self, unit: Unit) -> tuple[Float[np.ndarray, " h"], Float[np.ndarray, " h"]]:
         """Return mean fee and error at every place, each of shape (places,), over the rows that could be scored."""
         fees, errors = np.full(self.places, np.nan), np.full(self.places, np.nan)
@@ -293,6 +308,14 @@ class Outcomes:
     @property
     def _steps(self) -> int:
         return 1 if self.coins is None else _STEPS
+
+
+def _means_of(table: Float[np.ndarray, "p n"], scored: Bool[np.ndarray, "p n"]) -> Float[np.ndarray, " p"]:
+    """The mean of each row of a table over what can be scored, and is known; NaN where nothing is."""
+    known = scored & ~np.isnan(table)
+    counts = known.sum(axis=1)
+    sums = np.where(known, table, 0.0).sum(axis=1)
+    return np.divide(sums, counts, out=np.full(len(table), np.nan), where=counts > 0)
 
 
 def grouped(groups: Shaped[np.ndarray, " n"]) -> Int[np.ndarray, " n"] | None:

@@ -427,9 +427,11 @@ class Replay:
     def walked(self, asking: Asking, prices: Float[np.ndarray, " p"]) -> Walked:
         """Return what asking in turn comes to at each price, and what rows weigh.
 
-        Of a query about which no more could have been asked than were heard, no row of the log can show how it would
-        have gone on; and it is no query like others, for those who were heard left a doubt. So it is imagined, beside
-        what they said. Others whose next answer is missing are stood for by rows that have it.
+        What is paid where the next answer is missing is imagined, beside what was heard there: multiple imputation
+        (Rubin 1987). Rows that have all answers would be the wrong ones to stand for it, since a log that was itself
+        asked in turn has them where few were needed. What is got is stood for by such rows, by how likely they were
+        asked; but of a query about which no more could have been asked than were heard, no row of the log can show how
+        it would have gone on: that is imagined, too.
         """
         taken, place = self.ends(asking, prices.tolist())
         found = Walked.of(taken, place, self.log.panel.is_kind("expert"))
@@ -440,15 +442,16 @@ class Replay:
         found = replace(found, weights=np.stack([self.chances.weights(each) for each in heard]))
         if self.log.answers is None or self.log.truth is None:
             return found
-        ended = ~found.seen & self.log.audited & np.stack([self.chances.full(each) for each in heard])
-        rows = np.flatnonzero(ended.any(axis=0))
+        missing = ~found.seen & self.log.audited
+        rows = np.flatnonzero(missing.any(axis=0))
         if not len(rows):
             return found
+        ended = missing & np.stack([self.chances.full(each) for each in heard])
         # Answers are imagined beside truths: of rows that have one.
         audited = np.flatnonzero(self.log.audited)
         known, some = self.rows(audited), np.searchsorted(audited, rows)
         draws = [known.imagined(np.random.default_rng(i)).rows(some).walked(asking, prices) for i in range(_DRAWS)]
-        return found.beyond(draws, rows, ended)
+        return found.beyond(draws, rows, missing, ended)
 
     def taken(
         self,
@@ -473,14 +476,8 @@ class Replay:
             return got, paid, sizes
         if like is not None and (self.log.answers is None or not self.log.audited.all()):
             return *like_at_once(like, prices, got, paid, weights), sizes
-        groups = grouped(self.log.groups)
-        each = [rows.taken(asking, prices) for rows in anew]
-        error, fee, size = (np.mean([draw[part] for draw in each], axis=0) for part in range(3))
-        return (
-            corrected(error, got, weights, groups),
-            np.maximum(corrected(fee, paid, weights, groups), 0.0),
-            np.rint(size).astype(np.intp),
-        )
+        error = np.mean([rows.walked(asking, prices).errors for rows in anew], axis=0)
+        return corrected(error, got, weights, grouped(self.log.groups)), paid, sizes
 
     def settled(
         self,

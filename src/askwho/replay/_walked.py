@@ -15,7 +15,7 @@ class Walked:
 
     Args:
         errors: NaN where an answer is missing, or the truth.
-        fees: what was charged; NaN where an answer is missing.
+        fees: what was charged, or is imagined to be; NaN where neither is known.
         sizes: how many were asked; of what is imagined the mean.
         outside: how many of them were experts, whom somebody must ask; likewise.
         weights: what a row weighs; 1 where everybody was asked.
@@ -52,20 +52,24 @@ class Walked:
         )
 
     def beyond(
-        self, draws: "Sequence[Walked]", rows: Int[np.ndarray, " m"], ended: Bool[np.ndarray, "p n"]
+        self,
+        draws: "Sequence[Walked]",
+        rows: Int[np.ndarray, " m"],
+        missing: Bool[np.ndarray, "p n"],
+        ended: Bool[np.ndarray, "p n"],
     ) -> "Walked":
         """Return the same with what was imagined of some ends.
 
         Args:
             draws: what asking comes to with imagined answers, of m rows.
             rows: shape (m,), which they are.
-            ended: shape (p, n), which ends.
+            missing: shape (p, n), of which ends it is imagined who is asked, and what is paid.
+            ended: shape (p, n), of which of them what is got, too.
         """
-        there = ended[:, rows]
 
-        def filled(table: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+        def filled(table: np.ndarray, drawn: np.ndarray, where: np.ndarray = missing) -> np.ndarray:
             found = table.copy()
-            found[:, rows] = np.where(there, drawn, table[:, rows])
+            found[:, rows] = np.where(where[:, rows], drawn, table[:, rows])
             return found
 
         errors = np.stack([each.errors for each in draws])
@@ -74,9 +78,9 @@ class Walked:
         )
         return replace(
             self,
-            errors=filled(self.errors, errors.mean(axis=0)),
+            errors=filled(self.errors, errors.mean(axis=0), ended),
             fees=filled(self.fees, fees),
             sizes=filled(self.sizes, sizes),
             outside=filled(self.outside, outside),
-            variance=filled(self.variance, errors.var(axis=0, ddof=1)),
+            variance=filled(self.variance, errors.var(axis=0, ddof=1), ended),
         )

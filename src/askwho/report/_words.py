@@ -110,18 +110,21 @@ def _matching(head: Mapping[str, Any], unit: Unit) -> tuple[float | None, str, s
     """The fee that matches the best single's error: as a share of its fee, in words, and its interval."""
     if head["best_single_error"] is None:
         return None, f"Too few rows to tell the {unit.name} of the best single ({{best}}), or of any setting", ""
+    low, high = head["fee_saved_interval"]
+    around = ""
+    if high is not None:
+        ends = number(_round(1 - high))
+        # Some resamples never match it, at no fee.
+        ends = f"{ends} or more" if low is None else f"{ends} to {number(_round(1 - low))}"
+        around = f"{ends} of the fee for the same {unit.name}"
     if head["fee_to_match_best_single"] is None:
-        return None, f"Does not reach the {unit.name} of the best single ({{best}})", ""
+        return None, f"Does not reach the {unit.name} of the best single ({{best}})", around
     if head["fee_saved"] is None:
         return None, "Matches the best single ({best}), which is free", ""
     match = 1 - head["fee_saved"]
-    low, high = head["fee_saved_interval"]
-    around = ""
-    if low is not None:
-        around = f"{number(_round(1 - high))} to {number(_round(1 - low))} of the fee for the same {unit.name}"
     if match < 0.0005:
         # Free in every resample is no interval worth a word.
-        return 0.0, "Matches the best single ({best}) for nothing", around if low is not None and low < 0.9995 else ""
+        return 0.0, "Matches the best single ({best}) for nothing", "" if low is not None and low >= 0.9995 else around
     if match > 0.9995:
         times = "its fee" if match < 1.005 else f"{number(match)} times its fee"
         return match, f"Matches the best single ({{best}}) for {times}", around
