@@ -69,7 +69,9 @@ def holes_worlds(found: Found) -> list[str]:
     rows: list[list[str]] = []
     for way in dict.fromkeys(cell["way"] for cell in found["cells"]):
         mine = [cell for cell in found["cells"] if cell["way"] == way]
-        tested = [cell for cell in mine if "p" in cell]
+        tested = [cell for cell in mine if "p" in cell and not cell["of"].startswith("headline")]
+        heads = [cell for cell in mine if "p" in cell and cell["of"].startswith("headline")]
+        told = [cell["held"] / cell["told"] for cell in heads]
         calibrated = next(cell for cell in mine if cell["of"] == "calibrate")
         held = [cell["held"] / cell["told"] for cell in tested]
         off = [cell["off"] for cell in tested]
@@ -80,6 +82,7 @@ def holes_worlds(found: Found) -> list[str]:
                 f"{_mean(held):.1%}, at the least {min(held):.1%}",
                 f"{_signed(_mean(off))}, at the worst {_signed(max(off, key=abs))}",
                 f"{_signed(calibrated['off'])} ± {2 * calibrated['off_error']:.4f}",
+                f"{_mean(told):.1%}, at the least {min(told):.1%}" if told else "-",
             ]
         )
     head = (
@@ -88,6 +91,7 @@ def holes_worlds(found: Found) -> list[str]:
         "intervals of 95% that hold the truth",
         "`evaluate` is off",
         "`calibrate` is off",
+        "the headline's that hold it",
     )
     return _table(head, rows)
 
