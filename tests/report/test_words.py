@@ -36,6 +36,11 @@ def head(task="classification", error="auto", **changes):
         ),
         (head(fee_saved=1.0), False, "Matches the best single ({best}) for nothing; at its fee 18% fewer errors."),
         (
+            head(fee_saved=0.998),
+            False,
+            "Matches the best single ({best}) for less than a hundredth of its fee; at its fee 18% fewer errors.",
+        ),
+        (
             head(fee_saved=-0.2),
             False,
             "Matches the best single ({best}) for 1.2 times its fee; at its fee 18% fewer errors.",
@@ -77,6 +82,15 @@ def test_the_intervals_in_words():
     )
     nothing = head(fee_saved=1.0, fee_saved_interval=[1.0, 1.0])
     assert headline_of(nothing, graded=False).intervals == "95% intervals: 12% to 25% fewer errors at its fee."
+
+
+def test_an_interval_without_an_end_says_so():
+    some_never = head(fee_saved_interval=[None, 0.75])
+    assert headline_of(some_never, graded=False).intervals.startswith("95% intervals: 0.25 or more of the fee")
+    not_reached = head(fee_to_match_best_single=None, fee_saved=None, fee_saved_interval=[None, 0.1])
+    found = headline_of(not_reached, graded=False)
+    assert found.says.startswith("Does not reach the error of the best single")
+    assert found.intervals.startswith("95% intervals: 0.9 or more of the fee for the same error")
 
 
 @pytest.mark.parametrize(

@@ -125,10 +125,13 @@ def _matching(head: Mapping[str, Any], unit: Unit) -> tuple[float | None, str, s
     if match < 0.0005:
         # Free in every resample is no interval worth a word.
         return 0.0, "Matches the best single ({best}) for nothing", "" if low is not None and low >= 0.9995 else around
-    if match > 0.9995:
+    if match < 0.005:
+        times = "less than a hundredth of its fee"
+    elif match > 0.9995:
         times = "its fee" if match < 1.005 else f"{number(match)} times its fee"
-        return match, f"Matches the best single ({{best}}) for {times}", around
-    return match, f"Matches the best single ({{best}}) for {number(match)} of its fee", around
+    else:
+        times = f"{number(match)} of its fee"
+    return match, f"Matches the best single ({{best}}) for {times}", around
 
 
 def _round(value: float) -> float:

@@ -212,7 +212,7 @@ def _header(head: Headline, parts: _Parts, title: str) -> Html:
             f"it gets {error_of(least['best_single_error'], unit)}",
         ),
         (
-            "The least that can be had",
+            unit.at_the_start + ", whatever it costs",
             error_of(least["best_error"], unit),
             f"for {number(least['best_error_fee'])} a query",
         ),
@@ -233,9 +233,9 @@ def _header(head: Headline, parts: _Parts, title: str) -> Html:
             ),
             element(
                 "p",
-                "The figures above are of the best settings on these very rows. With a setting chosen beforehand "
-                f"({parts.setting}) the policy gets {unit.name} {got} for a mean fee of {paid}, and asks {size} "
-                "in the mean.",
+                "The figures above are of settings that were worth their fee on held-out rows of the policy's own log; "
+                f"none was chosen on these. With one setting ({parts.setting}) the policy gets {unit.name} {got} for "
+                f"a mean fee of {paid}, and asks {size} in the mean.",
             ),
         ]
     )
