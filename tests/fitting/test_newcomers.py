@@ -334,3 +334,15 @@ def test_what_was_not_answered_is_no_part_of_how_errors_vary():
     # The variance of a uniform number, as a part of m (1 − m).
     assert _noise(errors, most=1.0) == pytest.approx(0.03 / 0.21, abs=0.02)
     assert _noise(holes, most=1.0) == pytest.approx(_noise(errors, most=1.0))
+
+
+@pytest.mark.parametrize("kind", ["classes", "own base", "many classes", "free answers", "votes"])
+def test_a_truth_that_the_panel_never_had_is_one_that_he_did_not_say(kind):
+    table = expert(kind, 30, 3)
+    table["truth"] = table["truth"].astype(object)
+    table["truth"][-1] = "what nobody ever said"
+    grown_by_it = with_expert(fitted(kind), "novice", table, fee=0.1)
+    without = with_expert(fitted(kind), "novice", {name: values[:-1] for name, values in table.items()}, fee=0.1)
+    expected = [policy.expect(whole(kind)).errors[:, -1].mean() for policy in (grown_by_it, without)]
+    assert np.isfinite(expected).all()
+    assert expected[0] > expected[1]

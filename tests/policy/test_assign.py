@@ -337,3 +337,25 @@ def test_where_few_can_be_asked_about_each_query_every_committee_of_theirs_is_lo
     done = assign(plain, seen, COST, capacity={"left": 6}, available=there)
     assert done.everything
     assert not assign(plain, seen, COST, capacity={"left": 6}).everything
+
+
+@pytest.mark.parametrize("others", [{}, {"left": 3}, {"left": 0}])
+def test_what_one_more_is_worth_where_nothing_is_allowed(plain, others):
+    queries = policies.queries("classes", 24, seed=5)
+    limits = {"both": 0} | others
+    none = assign(plain, queries, COST, capacity=limits)
+    worth = {given.limit.name: given.worth for given in none.given}
+    for name, most in limits.items():
+        if most == 0:
+            more = assign(plain, queries, COST, capacity=limits | {name: 1})
+            # Half of one more of each at once is what is priced: where both are short the one is worth a little less.
+            assert worth[name] == pytest.approx((none.cost - more.cost) * 24, rel=0.05, abs=1e-6)
+    assert max(worth.values()) > 0
+
+
+def test_a_day_off_and_a_size_that_is_not_allowed_have_a_price_within_what_errors_cost(plain):
+    queries = policies.queries("classes", 24, seed=5) | {"day": DAYS}
+    days = {"both": {"monday": 0, "tuesday": 9, "friday": 9}}
+    for limits in ({"capacity": days, "by": "day"}, {"sizes": {2: 0, 3: 0}}):
+        done = assign(plain, queries, COST, **limits)
+        assert all(0.0 <= given.worth < 1.0 for given in done.given)

@@ -146,14 +146,16 @@ def _alike(evidence: Evidence, j: int, his: Heard, place: Int[np.ndarray, " n"])
     if others:
         mean = replace(mean, bias=evidence.bias[others].mean(keepdims=True))
     candidates = [*(_some(evidence, [i]) for i in others), mean]
-    fit = np.array([float((his.prior + each.of(his)[:, 0])[np.arange(len(place)), place].sum()) for each in candidates])
+    # A truth that the panel's log never had says nothing of whose habits his are.
+    rows = np.flatnonzero(place < his.prior.shape[1])
+    fit = np.array([float((his.prior + each.of(his)[:, 0])[rows, place[rows]].sum()) for each in candidates])
     weight = np.exp(fit - fit.max())
     weight /= weight.sum()
-    rows = {
+    fields = {
         name: np.tensordot(weight, np.stack([getattr(each, name) for each in candidates]), axes=1) for name in _FIELDS
     }
-    rows["confusion"] = rows["confusion"].astype(np.float32)
-    return Evidence(**rows | {"silent": np.zeros(1, dtype=bool)})
+    fields["confusion"] = fields["confusion"].astype(np.float32)
+    return Evidence(**fields | {"silent": np.zeros(1, dtype=bool)})
 
 
 def _moved(mine: Evidence, rows: Evidence, his: Heard, place: Int[np.ndarray, " n"]) -> Evidence:

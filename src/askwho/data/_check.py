@@ -14,7 +14,7 @@ from askwho.data._holes import Together
 from askwho.data._leaks import oracles
 from askwho.data._log import Log, log_of, read_logs, whole_log
 from askwho.data._problem import Description, Problem
-from askwho.data._same import EXACT, keys_of, truths_of
+from askwho.data._same import EXACT, keys_of, truths_of, without_empty
 from askwho.data._seen import Seen
 from askwho.data._tables import Table, read_batches, read_table
 from askwho.exceptions import InvalidInputError
@@ -79,7 +79,10 @@ def _tables(source: str | Path | Table, texts: tuple[str, ...] = ()) -> Iterator
 
 def _compared(table: Table, columns: Columns, found: Resolved) -> Table:
     """The table with truth and answers as they are compared."""
-    if columns.same == EXACT or columns.truth is None:
+    if columns.same == EXACT:
+        said = [*found.entities.values(), *([] if columns.truth is None else [columns.truth])]
+        return {**table, **{column: without_empty(table[column]) for column in said}}
+    if columns.truth is None:
         return table
     answers = {column: keys_of(table[column], columns.same) for column in found.entities.values()}
     return {**table, **answers, columns.truth: truths_of(table[columns.truth], columns.same)}

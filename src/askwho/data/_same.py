@@ -53,15 +53,34 @@ def keys_of(values: Shaped[np.ndarray, " n"], same: str) -> Shaped[np.ndarray, "
 
 def truths_of(values: Shaped[np.ndarray, " n"], same: str) -> Shaped[np.ndarray, " n"]:
     """Return the key of each truth, shape (n,); one that says nothing usable is none."""
-    return values if same == EXACT else _objects([key or None for key in keys_of(values, same).tolist()])
+    return without_empty(values) if same == EXACT else _objects([key or None for key in keys_of(values, same).tolist()])
 
 
 def as_texts(values: Shaped[np.ndarray, " n"], same: str) -> Shaped[np.ndarray, " n"]:
-    """Return a column as texts, shape (n,), None of a null, for 1 and '1' may have one key; with `"exact"` as it is."""
+    """Return a column as texts, shape (n,), None of a null, for 1 and '1' may have one key.
+
+    With `"exact"` it is as it is, but for empty texts.
+    """
     if same == EXACT:
-        return values
+        return without_empty(values)
     cells = zip(values.tolist(), is_null(values).tolist(), strict=True)
     return _objects([None if null else _text(value) for value, null in cells])
+
+
+def without_empty(values: Shaped[np.ndarray, " n"]) -> Shaped[np.ndarray, " n"]:
+    """Return a column of answers or of truths, shape (n,), with empty texts as nulls.
+
+    A file of comma-separated values cannot tell the one from the other: nor do tables of other kinds, or the same table
+    would say something else as another file. An expert's own word for nothing is text, such as "none".
+    """
+    kind = values.dtype.kind
+    if kind == "U":
+        empty = values == ""
+    elif kind == "O" and "" in (entries := values.tolist()):
+        empty = np.array([isinstance(entry, str) and not entry for entry in entries], dtype=bool)
+    else:
+        return values
+    return np.where(empty, None, values.astype(object)) if empty.any() else values
 
 
 def keyed(answers: Answers, same: str) -> Answers:

@@ -146,7 +146,7 @@ def assign(
     picked = given.rows(chosen)
     cost = float(rows.costs(picked).mean())
     counts = rows.counts(picked).sum(axis=0)
-    came = zip(rows.limits, counts.tolist(), found.worth.tolist(), strict=True)
+    came = zip(rows.limits, counts.tolist(), _worth(committees, rows, given, found).tolist(), strict=True)
     return Assigned(
         decisions_of(committees, picked, called),
         tuple(Given(limit, count, worth + 0.0) for limit, count, worth in came),
@@ -234,6 +234,26 @@ def _improved(
             break
         found = solve(rows, given)
     return given, found, 1 in (committees.most, committees.k), bound
+
+
+def _worth(committees: Committees, rows: Rows, given: Proposals, found: Solution) -> Float[np.ndarray, " r"]:
+    """What one more of each limit is worth, shape (r,).
+
+    Where nothing is allowed at all any price keeps it so, and no committee stands that would tell which is the least:
+    there it is what half of one more is worth.
+    """
+    none = np.array([limit.at_most == 0 for limit in rows.limits], dtype=bool)
+    if not none.any():
+        return found.worth
+    fees = given.fee[given.fee > 0]
+    a_little = {"budget": 0.5 * float(fees.min()) if len(fees) else 1.0}
+    limits = tuple(
+        replace(limit, at_most=a_little.get(limit.kind, 0.5)) if limit.at_most == 0 else limit for limit in rows.limits
+    )
+    freed = rows.prices(np.where(none, 0.0, found.worth))
+    start = given.with_more(committees.best(*freed, singles=_SINGLES))
+    relaxed = _improved(committees, replace(rows, limits=limits), start, committees.nothing(), _CLOSE)[1].worth
+    return np.where(none, relaxed, found.worth)
 
 
 def _sampled(committees: Committees, rows: Rows) -> Float[np.ndarray, " r"]:
