@@ -12,8 +12,9 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from askwho import InvalidInputError
-from askwho.data import _formats, read_batches, read_table, table_of, write_batches, write_table
+from askwho import Columns, InvalidInputError, read_log
+from askwho.core import Cell
+from askwho.data import _formats, describe, read_batches, read_table, table_of, write_batches, write_table
 
 NAN = float("nan")
 # Three queries of every kind of cell that has a plain type, and one that has none.
@@ -565,3 +566,42 @@ def test_files_that_are_no_one_table_are_refused(kind, tmp_path):
 def test_no_file_at_all(pattern, what, tmp_path):
     (tmp_path / "_manifest.json").write_text("{}")
     refused(lambda: table_of(tmp_path / pattern), f"`queries` must be {what}, got ")
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "columns", "arrays of text", "pandas"])
+def test_an_empty_text_is_an_empty_cell_whatever_the_table(form, tmp_path):
+    rng = np.random.default_rng(0)
+    truth, said = rng.choice(["cat", "dog"], 60).tolist(), rng.choice(["cat", "dog"], 60).tolist()
+    truth[::10], said[::3] = [""] * 6, [""] * 20
+    table = {"x": rng.normal(size=60), "truth": truth, "answer_a": said, "answer_b": rng.choice(["cat", "dog"], 60)}
+    source = table
+    if form in ("csv", "parquet", "jsonl"):
+        source = tmp_path / f"log.{form}"
+        write_table(source, {name: np.array(values, dtype=object) for name, values in table.items()})
+    elif form == "arrays of text":
+        source = {name: np.array(values) for name, values in table.items()}
+    elif form == "pandas":
+        source = pandas().DataFrame(table)
+    columns = Columns(truth="truth", answers="answer_*", features="x")
+    log = read_log(source, columns)
+    assert (int((log.answers.states[:, 0] == Cell.ANSWERED).sum()), log.audited.sum()) == (40, 54)
+    assert np.unique(log.truth[log.audited]).tolist() == ["cat", "dog"]
+    summary = describe(source, columns)
+    assert [round(entity["asked"], 2) for entity in summary.entities] == [0.67, 1.0]
+    assert any("6 of 60 rows without a truth" in problem.message for problem in summary.problems)
+
+
+def test_a_class_of_few_rows_whose_mistakes_are_dear_is_named():
+    rng = np.random.default_rng(0)
+    truth = np.where(np.arange(800) < 60, "fraud", "fine")
+    table = {"x": rng.normal(size=800), "truth": truth, "answer_a": rng.permutation(truth), "answer_b": truth[::-1]}
+
+    def warned(worst, rows=slice(None)):
+        columns = Columns(truth="truth", answers="answer_*", features="x", error={"fraud": {"fine": worst}})
+        found = describe({name: values[rows] for name, values in table.items()}, columns).problems
+        return [problem.message for problem in found if "expected costs are too low" in problem.message]
+
+    (message,) = warned(20)
+    assert message.startswith("60 rows of 'fraud', about which a mistake costs up to 20")
+    assert not warned(2)
+    assert not warned(20, np.r_[np.tile(np.arange(60), 2), np.arange(60, 800)])

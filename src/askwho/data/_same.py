@@ -80,7 +80,11 @@ def without_empty(values: Shaped[np.ndarray, " n"]) -> Shaped[np.ndarray, " n"]:
         empty = np.array([isinstance(entry, str) and not entry for entry in entries], dtype=bool)
     else:
         return values
-    return np.where(empty, None, values.astype(object)) if empty.any() else values
+    if not empty.any():
+        return values
+    found = values.astype(object)
+    found[empty] = None
+    return found
 
 
 def keyed(answers: Answers, same: str) -> Answers:

@@ -66,7 +66,7 @@ class Cardinality:
         width: the largest committee.
         curve: D_x(k).
         networks: the paper's k(x), where that was trained; else D_x(k) and the fees decide.
-        rationing: what is believed where hours are limited; None where that is the same.
+        rationing: what is believed where some are absent, or have few hours; None where that is the same.
     """
 
     width: int
@@ -78,6 +78,11 @@ class Cardinality:
         """Return the same for another panel."""
         rationing = None if self.rationing is None else self.rationing.seated(seats)
         return replace(self, curve=replace(self.curve, seats=seats), rationing=rationing)
+
+    def left(self, seats: Seats) -> "Cardinality":
+        """Return the same for a panel that somebody left: by the curve that has seen committees without him."""
+        curve = self.curve if self.rationing is None else replace(self.rationing.curve, anchored=True)
+        return replace(self, curve=curve).seated(seats)
 
     def sizes(
         self,

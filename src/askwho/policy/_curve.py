@@ -42,12 +42,15 @@ class Curve:
         scale: what all of it is multiplied by: where the log has holes it is learned from imagined answers, and
             this is what real ones say of them.
         seats: who of those it was learned with stands for whom, where the panel is another by now; else None.
+        anchored: whether it tells by how much each further member changes what is expected of the first alone, and not
+            what the committee gets: of a first who seldom was, trees know the others who mostly were.
     """
 
     forest: Any
     means: Float[np.ndarray, " K"] | None = None
     scale: float = 1.0
     seats: Seats | None = None
+    anchored: bool = False
 
     @classmethod
     def fit(
@@ -111,17 +114,23 @@ class Curve:
         self, X: Float[np.ndarray, "n d"], expected: Float[np.ndarray, "n a"], order: Order
     ) -> Float[np.ndarray, "n K"]:
         """The same of those it was learned with."""
+        alone = in_order(expected, order)
         if self.means is not None:
-            return np.tile(self.scale * self.means, (len(X), 1))
-        first, everybody = order[:, :_FIRST], expected
-        if self.seats is not None:
-            first, everybody = self.seats.first[first], expected[:, self.seats.block]
-        inputs = _layout(in_order(expected, order), first, everybody, X)
-        return self.scale * self.forest.predict(inputs).reshape(len(X), -1)
+            found = np.tile(self.scale * self.means, (len(X), 1))
+        else:
+            first, everybody = order[:, :_FIRST], expected
+            if self.seats is not None:
+                first, everybody = self.seats.first[first], expected[:, self.seats.block]
+            inputs = _layout(alone, first, everybody, X)
+            found = self.scale * self.forest.predict(inputs).reshape(len(X), -1)
+        if not self.anchored:
+            return found
+        begin = np.where(np.isfinite(found[:, :1]), found[:, :1], 0.0)
+        return np.maximum(alone[:, :1] + found - begin, 0.0)
 
     def of_one(self, x: Float[np.ndarray, " d"], expected: list[float], order: list[int]) -> list[float]:
         """Return the same for one query, in plain numbers."""
-        if self.seats is not None:
+        if self.seats is not None or self.anchored:
             return self.predict(x[None], np.array([expected]), np.array([order]))[0].tolist()
         if self.means is not None:
             return (self.scale * self.means).tolist()
@@ -130,20 +139,21 @@ class Curve:
 
     def to_state(self) -> State:
         """Return the curve as a graph, or as means."""
+        plain = {"scale": self.scale, "anchored": self.anchored}
         if self.means is not None:
-            return State(plain={"scale": self.scale}, arrays={"means": self.means}).hold(seats=self.seats)
-        graphs = {"curve": graph_of_forest(self.forest)}
-        return State(plain={"scale": self.scale}, graphs=graphs).hold(seats=self.seats)
+            return State(plain=plain, arrays={"means": self.means}).hold(seats=self.seats)
+        return State(plain=plain, graphs={"curve": graph_of_forest(self.forest)}).hold(seats=self.seats)
 
     @classmethod
     def from_state(cls, state: State) -> "Curve":
         """Return the curve that `to_state` wrote."""
+        scale, seats, anchored = float(state.plain["scale"]), state.read("seats"), bool(state.plain["anchored"])
         if "means" in state.arrays:
             means = state.arrays["means"]
             if means.ndim != 1 or not means.size or np.isnan(means).any():
                 raise InvalidInputError(f"`means` must hold a number for each size, got shape {means.shape}.")
-            return cls(None, means, float(state.plain["scale"]), state.read("seats"))
-        return cls(TreeModel(state.graphs["curve"]), None, float(state.plain["scale"]), state.read("seats"))
+            return cls(None, means, scale, seats, anchored)
+        return cls(TreeModel(state.graphs["curve"]), None, scale, seats, anchored)
 
 
 def _layout(ranked: ArrayLike, first: ArrayLike, expected: ArrayLike, X: ArrayLike) -> np.ndarray:

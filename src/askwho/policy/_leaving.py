@@ -22,9 +22,9 @@ def without(policy: "Policy", name: str) -> "Policy":
     """Return the policy of everybody but one.
 
     He is taken out, not hidden: routes, panel and columns no longer name him, and a log that still has his column is
-    read without it. What is expected of the others stays as it was learned beside him; where the curve of committees
-    asks for him, whoever is expected most alike stands in. Budgets are met as on the rows of the whole panel, and
-    nothing is promised any more until fresh rows calibrate it.
+    read without it. What is expected of the others stays as it was learned beside him; committees are believed by a
+    curve that has seen them with some absent, and where it asks for him, whoever is expected most alike stands in.
+    Budgets are met as on the rows of the whole panel, and nothing is promised any more until fresh rows calibrate it.
     """
     panel = policy.panel
     j = panel.index(name)
@@ -45,7 +45,7 @@ def without(policy: "Policy", name: str) -> "Policy":
         columns=without_entity(policy.columns, name),
         panel=Panel(tuple(panel.entities[i] for i in kept)),
         judge=policy.judge.only(kept, most=policy.unit.most),
-        cardinality=replace(cardinality.seated(seats), width=min(cardinality.width, len(kept))),
+        cardinality=replace(cardinality.left(seats), width=min(cardinality.width, len(kept))),
         combiner=replace(combiner, beliefs=None if beliefs is None else without_member(beliefs, j)),
         tried=unpromised(policy.tried, kept),
         turns=None if turns is None or asking is None else InTurn(asking, unpromised(turns.tried, kept)),

@@ -33,7 +33,8 @@ def check_sound(policy: "Policy") -> None:
     if isinstance(pool, Kept) and pool.links.shape[1] > size:
         raise InvalidInputError(f"`links` must be of {size} entities at most, got more: the artefact is damaged.")
     rationing = policy.cardinality.rationing
-    if rationing is not None and rationing.past.shape != (len(policy.past.features),):
+    doubts = 0 if rationing is None or rationing.doubt is None else len(policy.past.features)
+    if rationing is not None and rationing.past.shape != (doubts,):
         raise InvalidInputError(
             "`rationing` must have a doubt of each past query, got others: the artefact is damaged."
         )
@@ -45,7 +46,7 @@ def check_sound(policy: "Policy") -> None:
         decisions = policy.decide(seen, Target(k=1))
         policy.why(decisions)
         if rationing is not None:
-            rationing.curve.predict(seen.X, rationing.believed(seen).expected, decisions.order)
+            rationing.predict(seen, decisions.order)
         nobody = Answers(np.zeros((1, size)), np.full((1, size), Cell.NOT_ASKED, dtype=np.int8))
         if policy.columns.answers is not None:
             policy.combine(decisions, nobody)
