@@ -7,7 +7,7 @@ import pytest
 from askwho import Columns, InvalidInputError, Target, evaluate, read_log
 from askwho._unit import Unit
 from askwho.evaluation import Point, Resamples, adaptive_points, error_interval, fixed_points, sequential_points
-from askwho.evaluation._points import _OFTEN, _often
+from askwho.evaluation._points import _IMAGINED_OFF, _OFTEN, _often, _standard
 from askwho.replay import Replay
 from tests import cases, synthetic
 
@@ -133,7 +133,9 @@ def test_sums_are_those_that_their_names_say():
         Point(holes, fees, means={"mean_k": np.where(np.isnan(holes), np.nan, 2.0)}),
         Point(errors, fees, weights=weights, expected=expected),
         Point(holes, np.where(np.isnan(holes), np.nan, fees), weights=weights, expected=expected, foreseen=foreseen),
-        Point(errors, fees, weights=weights, expected=expected, seen=fees < 0.5, variance=foreseen),
+        Point(
+            errors, fees, weights=weights, expected=expected, seen=fees < 0.5, variance=foreseen, spread=holes_of(fees)
+        ),
     ] * 100  # more than are summed at a time
     for point, tally in zip(points, resamples.tally(points), strict=True):
         known = ~np.isnan(point.errors)
@@ -150,8 +152,13 @@ def test_sums_are_those_that_their_names_say():
             "fees": before,
             "charged": share * (paid - before),
         }
+        # What is imagined is off in all rows of a resample alike.
+        imagined = dict.fromkeys(wanted, np.zeros(n))
+        if point.variance is not None:
+            imagined |= {"came": share * np.sqrt(point.variance), "fees": point.spread}
         for name, column in wanted.items():
-            np.testing.assert_allclose(getattr(tally, name), resamples.weights @ column, rtol=1e-12, atol=1e-12)
+            whole = resamples.weights @ column + _IMAGINED_OFF * _standard(8) * (resamples.weights @ imagined[name])
+            np.testing.assert_allclose(getattr(tally, name), whole, rtol=1e-12, atol=1e-12)
         seen = share if point.seen is None else share * point.seen
         assert tally.behind.seen == pytest.approx(seen.sum())
         assert tally.behind.squares == pytest.approx(np.square(np.bincount(groups, seen)).sum())
@@ -160,6 +167,10 @@ def test_sums_are_those_that_their_names_say():
         )
         assert tally.behind.doubt == pytest.approx((np.square(share) * hope * (1 - hope)).sum())
     assert resamples.tally(points[1:2])[0].means == {"mean_k": (2.0 * known_rows(holes), known_rows(holes))}
+
+
+def holes_of(values):
+    return np.where(values < 0.5, 0.0, values)
 
 
 def known_rows(values):
@@ -256,12 +267,12 @@ def _named(tree, name=""):
     return [*found, (name, tree)] if isinstance(tree, float) else found
 
 
-def test_weights_that_come_to_more_than_the_rows_stand_behind_nothing():
+def test_weights_that_come_to_more_than_the_rows_or_to_far_less_stand_behind_nothing():
     rng = np.random.default_rng(0)
     errors, fees = (rng.random(1000) < 0.2).astype(float), np.ones(1000)
     half = rng.random(1000) < 0.5
     told = {}
-    for chance in (0.5, 0.4, 0.7):
+    for chance in (0.5, 0.4, 0.7, 0.8):
         weights = np.where(half, 1 / chance, 0.0)
         point = Point(np.where(half, errors, np.nan), fees, weights=weights, expected=np.full(1000, 0.2))
         told[chance] = Resamples.of(np.arange(1000), Unit(), draws=10).tally([point])[0]
@@ -269,6 +280,8 @@ def test_weights_that_come_to_more_than_the_rows_stand_behind_nothing():
     assert told[0.5].effective == pytest.approx(half.sum())
     assert told[0.4].effective == 0
     assert not told[0.4].told
-    # To less than the rows weights come where they are truncated: what was expected stands for the rest.
+    # To less than the rows weights come where part of them could not have been asked about: what was expected stands
+    # for that part, unless it is large.
     assert told[0.7].effective == pytest.approx(half.sum())
-    assert (told[0.4] + told[0.4]).effective == 0
+    assert told[0.8].effective == 0
+    assert (told[0.4] + told[0.4]).effective == (told[0.8] + told[0.8]).effective == 0

@@ -170,7 +170,7 @@ def figures_of(tally: Tally) -> dict[str, Any]:
         **tally.labels,
         **told,
         **_error_of(tally),
-        **both("mean_fee", tally.fee),
+        **both("mean_fee", tally.fee if tally.paid else np.full(len(tally.fee), np.nan)),
     }
 
 

@@ -65,6 +65,7 @@ def sequential_points(policy: Policy, held: Replay) -> list[Point]:
                 doubt=like.doubt,
                 seen=walked.seen[p],
                 variance=walked.variance[p],
+                spread=walked.spread[p],
             )
         points.append(point)
     return points

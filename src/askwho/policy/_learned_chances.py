@@ -19,6 +19,8 @@ _LEAST = 0.02
 _NEARLY_ALL = 0.99
 # Answers of more kinds than this are no categories that asking could go by.
 _MOST_KINDS = 20
+# Every two of so many are compared: 45 columns, of which trees and lines find the one that matters.
+_MOST_COMPARED = 10
 # A richer account is taken where it is better by so many standard errors (Breiman et al. 1984 take one): each of many
 # entities is looked at.
 _ERRORS_BETTER = 2.0
@@ -167,11 +169,29 @@ def learn_looked_up(
     audited: Bool[np.ndarray, " n"],
     groups: Shaped[np.ndarray, " n"],
     *,
+    answers: Answers | None = None,
     random_state: int = 0,
 ) -> Float[np.ndarray, " n"]:
-    """Return how likely the truth of each row was looked up, by its features, cross-fitted by group, shape (n,)."""
-    fold = _folds(groups, random_state)
-    return np.clip(_shares(X, audited[:, None].astype(np.float64), fold, random_state)[:, 0], _LEAST, 1.0)
+    """Return how likely the truth of each row was looked up, cross-fitted by group, shape (n,).
+
+    By its features, and by its answers where those say more: mostly one looks where they differ.
+
+    Args:
+        X: shape (n, d), what was known before asking.
+        audited: shape (n,), of which rows it was.
+        groups: shape (n,), which rows stay together.
+        answers: what was answered.
+        random_state: the seed of folds and trees.
+    """
+    fold, looked = _folds(groups, random_state), audited[:, None].astype(np.float64)
+    found = _shares(X, looked, fold, random_state)
+    if answers is not None:
+        kinds, votes = [_kinds(answers, j) for j in range(answers.values.shape[1])], _votes(answers)
+        said = np.hstack([X, _doubt(votes), _pairs(votes), *(each for each in kinds if each is not None)])
+        richer = _shares(said, looked, fold, random_state)
+        if _better(np.square(richer - looked), np.square(found - looked))[0]:
+            found = richer
+    return np.clip(found[:, 0], _LEAST, 1.0)
 
 
 def _folds(groups: np.ndarray, random_state: int) -> np.ndarray:
@@ -217,6 +237,13 @@ def _doubt(votes: np.ndarray) -> np.ndarray:
     count, largest = spoke.sum(axis=1), most.max(axis=1, initial=0)
     apart = (count - largest) / np.maximum(count, 1)
     return np.column_stack([apart, count > largest, count > largest + 1]).astype(np.float64)
+
+
+def _pairs(votes: np.ndarray) -> np.ndarray:
+    """Which two of those who spoke most often differ, a column for each two."""
+    most = np.argsort(-(votes >= 0).sum(axis=0), kind="stable")[:_MOST_COMPARED]
+    one, other = (votes[:, most[each]] for each in np.triu_indices(len(most), 1))
+    return ((one != other) & (one >= 0) & (other >= 0)).astype(np.float64)
 
 
 def _shares(X: np.ndarray, asked: np.ndarray, fold: np.ndarray, random_state: int) -> np.ndarray:
@@ -317,6 +344,9 @@ def _coupled(each: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndar
 
     The joint law with the given chances and numbers a row that is otherwise as random as can be.
     """
+    if columns.shape[1] < 2:
+        # One goes together with nobody, however sure it is whether he is asked.
+        return None
     size = columns.sum(axis=1)
     beyond = np.square(size - each.sum(axis=1))
     expected = (each * (1.0 - each)).sum(axis=1)

@@ -18,7 +18,7 @@ def looked_up(log: Log, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"] 
         return None
     if log.sampling.propensity is not None:
         return np.ones(len(log))
-    return learn_looked_up(X, audited, log.groups)
+    return learn_looked_up(X, audited, log.groups, answers=log.answers)
 
 
 def chances_of(

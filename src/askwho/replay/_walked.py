@@ -21,6 +21,7 @@ class Walked:
         weights: what a row weighs; 1 where everybody was asked.
         seen: where the end was seen, and neither imagined nor missed.
         variance: of an error that is imagined; 0 elsewhere.
+        spread: how far a fee that is imagined differs by what is imagined (standard deviation); 0 elsewhere.
     """
 
     errors: Float[np.ndarray, "p n"]
@@ -30,6 +31,7 @@ class Walked:
     weights: Float[np.ndarray, "p n"]
     seen: Bool[np.ndarray, "p n"]
     variance: Float[np.ndarray, "p n"]
+    spread: Float[np.ndarray, "p n"]
 
     @classmethod
     def of(cls, taken: Taken, place: Int[np.ndarray, "p n"], experts: Bool[np.ndarray, " a"]) -> "Walked":
@@ -49,6 +51,7 @@ class Walked:
             weights=np.ones(place.shape),
             seen=~np.isnan(taken.fees)[place],
             variance=np.zeros(place.shape),
+            spread=np.zeros(place.shape),
         )
 
     def beyond(
@@ -74,13 +77,14 @@ class Walked:
 
         errors = np.stack([each.errors for each in draws])
         fees, sizes, outside = (
-            np.mean([getattr(each, name) for each in draws], axis=0) for name in ("fees", "sizes", "outside")
+            np.stack([getattr(each, name) for each in draws]) for name in ("fees", "sizes", "outside")
         )
         return replace(
             self,
             errors=filled(self.errors, errors.mean(axis=0), ended),
-            fees=filled(self.fees, fees),
-            sizes=filled(self.sizes, sizes),
-            outside=filled(self.outside, outside),
+            fees=filled(self.fees, fees.mean(axis=0)),
+            sizes=filled(self.sizes, sizes.mean(axis=0)),
+            outside=filled(self.outside, outside.mean(axis=0)),
             variance=filled(self.variance, errors.var(axis=0, ddof=1), ended),
+            spread=filled(self.spread, fees.std(axis=0, ddof=1)),
         )

@@ -45,6 +45,7 @@ def frontier(result: Mapping[str, Any], figure: Figure) -> Html:
     rows += [row("oracle (needs the truth)", entry, "needs_truth_error", "k") for entry in base["oracle"]]
     shown = list(dict.fromkeys(tuple(cells) for cells in rows))
     untold = sum(entry["error"] is None for entry in (*result["adaptive"], *result["sequential"]))
+    unknown = sum(entry["effective_rows"] == 0 for entry in (*result["adaptive"], *result["sequential"]))
     holes = result["effective_rows"]["adaptive"] < 0.9995 * result["n"]
     return section(
         "frontier",
@@ -64,6 +65,14 @@ def frontier(result: Mapping[str, Any], figure: Figure) -> Html:
         else None,
         element("p", f"{untold} settings are not told: fewer than 30 effective rows stand behind them.")
         if untold
+        else None,
+        element(
+            "p",
+            f"Of {unknown} of these the log cannot tell: how likely their committees were asked contradicts how often "
+            "they were, or there are kinds of query about which they never were. Ask some at random (--explore), and "
+            "name the probabilities (--propensity).",
+        )
+        if unknown
         else None,
         figure("frontier"),
         element(
