@@ -1,5 +1,6 @@
 """Faults that no single column shows, each planted alone: one line, with the remedy; none of a clean log."""
 
+import re
 from dataclasses import replace
 from decimal import Decimal
 
@@ -446,6 +447,56 @@ def test_groups_that_hold_nothing_or_everything(groups, words, batch, tmp_path, 
     problem = only(tmp_path / "log.parquet", columns)
     assert (problem.severity, problem.column) == ("warning", "g")
     assert problem.message.startswith(words)
+
+
+# Truths that somebody looked up.
+
+
+def looked_up(table, chance, seed=0):
+    look = np.random.default_rng(seed).random(len(table["truth"])) < chance
+    return table | {
+        "truth": np.where(look, table["truth"].astype(object), None),
+        "chance": np.where(look, chance, None),
+    }
+
+
+def apart(table):
+    return table["answer_left"] != table["answer_right"]
+
+
+def of_audits(table, columns):
+    return [p for p in describe(table, columns).problems if "differ" in p.message]
+
+
+def test_truths_that_were_looked_up_where_two_differ():
+    table = texts()
+    (found,) = of_audits(looked_up(table, np.where(apart(table), 0.9, 0.2)), CLASSES)
+    assert re.fullmatch(
+        r"known of (8|9)\d% of rows where left and right differ, and of (1|2)\d% where they agree: those rows are "
+        r"weighed by what the log shows of it\. Look some of the others up, too, .* \(`propensity`\)",
+        found.message,
+    )
+    assert found.severity == "warning"
+    assert found.column == "truth"
+    told = replace(CLASSES, propensity="chance")
+    assert not of_audits(looked_up(table, np.where(apart(table), 0.9, 0.2)), told)
+
+
+@pytest.mark.parametrize("columns", [CLASSES, replace(CLASSES, propensity="chance")])
+def test_truths_of_rows_on_which_two_agree_that_nobody_looked_up(columns):
+    table = texts()
+    (found,) = of_audits(looked_up(table, np.where(apart(table), 1.0, 0.0)), columns)
+    assert "100% of rows where left and right differ, and of 0% where they agree: no figure is told" in found.message
+
+
+@pytest.mark.parametrize("how", ["by chance", "by a feature", "all", "of groups"])
+def test_truths_that_were_looked_up_otherwise(how):
+    table, columns = texts(), CLASSES
+    chance = {"by a feature": np.where(table["x_0"] > 0, 0.9, 0.1), "all": np.ones(600)}.get(how, np.full(600, 0.5))
+    if how == "of groups":
+        table["group"] = np.arange(600) // 3
+        columns = replace(CLASSES, groups="group")
+    assert not of_audits(looked_up(table, chance), columns)
 
 
 # Clean logs, batches, and samples.

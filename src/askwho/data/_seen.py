@@ -7,6 +7,7 @@ import numpy as np
 from askwho import _validation as check
 from askwho._types import Task
 from askwho.core import Cell, is_null, null_states
+from askwho.data._audits import audits
 from askwho.data._charges import charges
 from askwho.data._columns import Columns, Resolved
 from askwho.data._holes import holes
@@ -86,6 +87,10 @@ class Seen:
             found += leaks(told, halves, truth=truth, features=features, task=self.task, copies=copies)
         # Rows of one group are no new evidence of what depends on what: each group speaks once.
         rows = self.sample.one_of_each(groups)
+        if truth is not None and self.task == "classification" and columns.answers is not None:
+            some = {name: values[rows] for name, values in table.items()}
+            given = columns.propensity is not None
+            found += audits(some, known[rows], truth=truth, answers=entities, features=features, told=given)
         told = {name: values[rows][known[rows]] for name, values in table.items()}
         found += charges(told, fees=self.found.fees, answers=entities, truth=truth, task=self.task)
         table = {name: values[rows] for name, values in table.items()}
