@@ -163,7 +163,7 @@ def figures_of(tally: Tally) -> dict[str, Any]:
     """Return what a setting gets and pays in the mean, with intervals, after its labels."""
     told: dict[str, float | None] = dict.fromkeys(tally.means)
     for name, (total, count) in tally.means.items():
-        if count:
+        if count and tally.paid:
             mean = np.array([total / count])
             told[name] = float((tally.shown(mean) if name.startswith("needs_truth") else mean)[0])
     return {
