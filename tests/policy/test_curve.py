@@ -45,3 +45,13 @@ def test_a_newcomer_brings_half_of_what_one_more_brought_the_others():
     np.testing.assert_allclose(seats.walked(curve, expected, order, old), [[0.2, 0.75 * 0.16]])
     # Alone he is as good as is expected of him.
     np.testing.assert_allclose(seats.walked(curve, expected, np.array([[2, 0]]), old)[0, 0], 0.16)
+
+
+def test_a_row_that_stands_for_others_counts_as_they_would():
+    n = 400
+    X, expected, order = np.zeros((n, 1)), np.full((n, 2), 0.3), np.tile([0, 1], (n, 1))
+    came = np.tile((np.arange(n) % 2 == 0).astype(float)[:, None], (1, 2))
+    weights = np.where(came[:, 0] == 1, 1.0, 3.0)
+    for given, mean in ((None, 0.5), (weights, 0.25)):
+        curve = Curve.fit(X, expected, [order, order], [came, came], weights=given)
+        np.testing.assert_allclose(curve.predict(X[:3], expected[:3], order[:3]), mean, atol=1e-6)

@@ -50,6 +50,8 @@ def learn_cardinality(
     moved = seen.judged.scores is None
     errors = [replay.errors(order) for order in (orders if moved else orders[:1])] * (1 if moved else len(orders))
 
+    stands = _stands(real)
+
     def learn(rows: np.ndarray) -> Cardinality:
         # A ranking that no price moves teaches the same at each of them.
         taught = slice(0, None, _TAUGHT) if moved else slice(0, 1)
@@ -59,6 +61,7 @@ def learn_cardinality(
             [order[rows] for order in orders[taught]],
             [each[rows] for each in errors[taught]],
             weighed=replay.log.weighed,
+            weights=None if stands is None else stands[rows],
             random_state=random_state,
         )
         if settings is None:
@@ -130,6 +133,14 @@ def _scale(real: Replay, orders: Sequence[Order], expected: Float[np.ndarray, "p
     came = np.concatenate([real.errors(order).T for order in orders])
     weights = np.concatenate([real.chances.prefixes(order).T[: expected.shape[2]] for order in orders])
     return pooled_ratio(np.concatenate([each.T for each in expected]), came, weights, grouped(real.log.groups))
+
+
+def _stands(real: Replay) -> np.ndarray | None:
+    """For how many queries each row stands whose truth was looked up, as far as elsewhere; None where all were."""
+    if real.chances is None:
+        return None
+    weights = np.minimum(real.chances.weights(np.zeros(real.asked.shape, dtype=bool)), np.sqrt(len(real.log)))
+    return None if (weights == weights[0]).all() else weights
 
 
 def _scaled(learned: Cardinality, scale: float) -> Cardinality:

@@ -13,7 +13,12 @@ from jaxtyping import Float, Shaped
 _WORTH_THREADS = 4_000_000
 
 
-def grow(forest: Any, X: Float[np.ndarray, "n d"], targets: Shaped[np.ndarray, "..."]) -> Any:  # noqa: ANN401
+def grow(
+    forest: Any,  # noqa: ANN401
+    X: Float[np.ndarray, "n d"],
+    targets: Shaped[np.ndarray, "..."],
+    weights: Float[np.ndarray, " n"] | None = None,
+) -> Any:  # noqa: ANN401
     """Return a forest of scikit-learn's, fitted by one thread or by two, to be used by one; the trees are the same.
 
     Threads add the trees up in any order, and sums of floats depend on it: one thread repeats itself. While it is
@@ -24,13 +29,14 @@ def grow(forest: Any, X: Float[np.ndarray, "n d"], targets: Shaped[np.ndarray, "
         forest: any that takes `n_jobs`.
         X: shape (n, d).
         targets: shape (n,) or (n, outputs).
+        weights: shape (n,), of the rows; all the same, unless said.
     """
     filters = warnings.filters
     kept = list(filters)
     threads = 2 if X.size * forest.n_estimators > _WORTH_THREADS else 1
     forest.estimator = _quick(type(forest.estimator))()
     try:
-        forest.set_params(n_jobs=threads).fit(X, targets)
+        forest.set_params(n_jobs=threads).fit(X, targets, sample_weight=weights)
     finally:
         # The very list, as it was: whoever set it aside puts it back by itself.
         filters[:] = kept  # pyright: ignore[reportIndexIssue]

@@ -61,6 +61,7 @@ class Curve:
         prefix_errors: list[Float[np.ndarray, "n K"]],
         *,
         weighed: bool = False,
+        weights: Float[np.ndarray, " n"] | None = None,
         random_state: int = 0,
     ) -> "Curve":
         """Return the curve that the rankings of several prices teach, and the errors of their committees.
@@ -73,6 +74,7 @@ class Curve:
             orders: one a price, each of shape (n, K).
             prefix_errors: what their committees of every size got, likewise.
             weighed: whether the errors are what mistakes cost, some more than others.
+            weights: shape (n,), how many queries each row stands for; one, unless said.
             random_state: the seed.
         """
         from sklearn.ensemble import ExtraTreesRegressor  # noqa: PLC0415 - to learn alone: it takes long to import
@@ -96,7 +98,8 @@ class Curve:
             max_features=max(1, min(inputs.shape[1] // 2, _MOST_TRIED)),
             random_state=random_state,
         )
-        return cls(grow(forest, inputs[known], targets[known] if targets.shape[1] > 1 else targets[known, 0]))
+        stands = None if weights is None else np.tile(weights, len(orders))[known]
+        return cls(grow(forest, inputs[known], targets[known] if targets.shape[1] > 1 else targets[known, 0], stands))
 
     def predict(
         self, X: Float[np.ndarray, "n d"], expected: Float[np.ndarray, "n a"], order: Order
