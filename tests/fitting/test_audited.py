@@ -66,8 +66,8 @@ def test_figures_are_those_of_the_complete_log(policy, complete):
         row, true = told["baselines"][name], whole["baselines"][name]
         assert row["error"] == pytest.approx(true["error"], abs=0.05)
         assert row["mean_fee"] == pytest.approx(true["mean_fee"])
-        # Nothing else tells how hard a query was.
-        assert plain["baselines"][name]["error"] > true["error"] + 0.08
+        # Nothing else tells how hard a query was, but for answers that differ, which tell a part of it.
+        assert plain["baselines"][name]["error"] > true["error"] + 0.03
     assert told["baselines"]["oracle"][0]["needs_truth_error"] == pytest.approx(
         whole["baselines"]["oracle"][0]["needs_truth_error"], abs=0.02
     )

@@ -27,6 +27,7 @@ _MOST_UNSEEN = 0.3
 # deviation), in one resample more and in another less. By hand: mean fees were off by .08 to .2 of it, of made logs
 # that were asked in turn or emptied at random, in three worlds.
 _IMAGINED_OFF = 0.15
+# The number whose multiples are spread most evenly, at any count (Weyl's sequence).
 _GOLDEN = (1 + math.sqrt(5)) / 2
 # A group occurs so often or more in a resample with these probabilities, as Poisson's law of mean 1 has it.
 _OFTEN = 1 - np.cumsum(np.exp(-1.0) / np.cumprod([1.0, *range(1, 15)]))

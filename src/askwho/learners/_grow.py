@@ -36,7 +36,7 @@ def grow(
     threads = 2 if X.size * forest.n_estimators > _WORTH_THREADS else 1
     forest.estimator = _quick(type(forest.estimator))()
     try:
-        forest.set_params(n_jobs=threads).fit(X, targets, sample_weight=weights)
+        forest.set_params(n_jobs=threads).fit(X, targets, **({} if weights is None else {"sample_weight": weights}))
     finally:
         # The very list, as it was: whoever set it aside puts it back by itself.
         filters[:] = kept  # pyright: ignore[reportIndexIssue]

@@ -174,7 +174,8 @@ def learn_looked_up(
 ) -> Float[np.ndarray, " n"]:
     """Return how likely the truth of each row was looked up, cross-fitted by group, shape (n,).
 
-    By its features, and by its answers where those say more: mostly one looks where they differ.
+    By its features, and, where those say more, by the answers of those who always give one: mostly one looks where they
+    differ. Answers that are there on some rows alone are left out: whose they are would have a say twice.
 
     Args:
         X: shape (n, d), what was known before asking.
@@ -183,10 +184,11 @@ def learn_looked_up(
         answers: what was answered.
         random_state: the seed of folds and trees.
     """
+    always = None if answers is None else (answers.states != Cell.NOT_ASKED).mean(axis=0) >= _NEARLY_ALL
     fold, looked = _folds(groups, random_state), audited[:, None].astype(np.float64)
     found = _shares(X, looked, fold, random_state)
-    if answers is not None:
-        kinds, votes = [_kinds(answers, j) for j in range(answers.values.shape[1])], _votes(answers)
+    if answers is not None and always is not None and always.any():
+        kinds, votes = [_kinds(answers, j) for j in np.flatnonzero(always).tolist()], _votes(answers)[:, always]
         said = np.hstack([X, _doubt(votes), _pairs(votes), *(each for each in kinds if each is not None)])
         richer = _shares(said, looked, fold, random_state)
         if _better(np.square(richer - looked), np.square(found - looked))[0]:
