@@ -65,12 +65,12 @@ def main() -> None:
             drawn = list(pool.map(one, [(way, given.rows, seed) for seed in range(given.draws)], chunksize=5))
             for name, (error, _) in true.items():
                 known = [each[name] for each in drawn if each.get(name, (None,))[0] is not None]
-                if len(known) < given.draws / 2:
+                if error is None or len(known) < given.draws / 2:
                     cells.append({"way": way, "of": name, "told": len(known), "draws": given.draws})
                     continue
                 # An end that is missing is beyond every number: some resamples never match the best single.
-                known = [(got, [low, np.inf if high is None else high]) for got, (low, high) in known]
-                held = sum(low <= error <= high for _, (low, high) in known)
+                ends = [(low, np.inf if high is None else high) for _, (low, high) in known]
+                held = sum(low <= error <= high for low, high in ends)
                 off = np.array([got for got, _ in known]) - error
                 cells.append(
                     {
@@ -83,7 +83,7 @@ def main() -> None:
                         "p": float(binomtest(held, len(known), 0.95, alternative="less").pvalue),
                         "off": float(off.mean()),
                         "off_error": float(off.std() / np.sqrt(len(off))),
-                        "width": float(np.median([high - low for _, (low, high) in known])),
+                        "width": float(np.median([high - low for low, high in ends])),
                     }
                 )
                 print(cells[-1], flush=True)
