@@ -245,5 +245,5 @@ def test_one_answer_a_row_tells_of_nobody_but_the_first():
 
 
 def test_a_base_of_our_own_is_believed_by_its_doubts_where_hours_are_limited():
-    assert policies.fitted("own base").cardinality.rationing is not None
-    assert policies.fitted("classes").cardinality.rationing is None
+    assert policies.fitted("own base").cardinality.by_doubts is not None
+    assert policies.fitted("classes").cardinality.by_doubts is None

@@ -343,6 +343,6 @@ def test_a_truth_that_the_panel_never_had_is_one_that_he_did_not_say(kind):
     table["truth"][-1] = "what nobody ever said"
     grown_by_it = with_expert(fitted(kind), "novice", table, fee=0.1)
     without = with_expert(fitted(kind), "novice", {name: values[:-1] for name, values in table.items()}, fee=0.1)
-    expected = [policy.expect(whole(kind)).errors[:, -1].mean() for policy in (grown_by_it, without)]
+    expected = [policy.see(whole(kind)).expected[:, -1].mean() for policy in (grown_by_it, without)]
     assert np.isfinite(expected).all()
     assert expected[0] > expected[1]

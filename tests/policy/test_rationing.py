@@ -89,8 +89,10 @@ def test_first_prices_go_by_doubts_about_queries_that_the_base_had_not_seen(poli
 
 
 @pytest.mark.parametrize("kind", ["classes", "numbers, own base", "grades"])
-def test_without_probabilities_of_a_base_of_our_own_nothing_is_learned(kind):
-    assert policies.fitted(kind).cardinality.rationing is None
+def test_without_probabilities_of_a_base_of_our_own_hours_change_no_belief(kind):
+    cardinality = policies.fitted(kind).cardinality
+    assert cardinality.rationing.doubt is None
+    assert cardinality.by_doubts is None
 
 
 def test_a_panel_that_changed_is_given_out_by_doubts_too(policy, log):

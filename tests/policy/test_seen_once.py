@@ -47,11 +47,14 @@ def counted(policy):
         fees=counting(policy.judge.fees, counts, of="fees"),
     )
     curve = counting(policy.cardinality.curve, counts, predict="curve", of_one="curve")
+    rationing = policy.cardinality.rationing
+    if rationing is not None:
+        rationing = counting(rationing, counts, predict="of others")
     watched = replace(
         policy,
         encoder=counting(policy.encoder, counts, transform="encoder"),
         judge=judge,
-        cardinality=replace(policy.cardinality, curve=curve),
+        cardinality=replace(policy.cardinality, curve=curve, rationing=rationing),
         base=None if policy.base is None else counting(policy.base, counts, say="base"),
     )
     return watched, counts
@@ -128,7 +131,7 @@ def test_what_was_seen_is_not_seen_again(kind):
 def test_whom_chance_draws_is_the_one_thing_that_is_looked_at_again(policy, new):
     watched, counts = counted(policy)
     watched.decide(new, Target(k=2), explore=0.3, random_state=0)
-    assert counts == {"encoder": 1, "learner": 1, "fees": 1, "curve": 2}
+    assert counts == {"encoder": 1, "learner": 1, "fees": 1, "curve": 1, "of others": 1}
 
 
 def test_what_was_counted_is_what_is_decided(new):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from askwho import _validation as check
 from askwho._fast import loops
@@ -16,6 +16,7 @@ from askwho.learners import Scorer
 from askwho.policy._curve import Curve
 from askwho.policy._rationing import Rationing
 from askwho.policy._seats import Seats
+from askwho.policy._seen import Seen
 
 # So many rows and up to twice as many go through the curve together: a rest of fewer would take each tree row by row.
 _TOGETHER = 1 << 14
@@ -78,6 +79,27 @@ class Cardinality:
         """Return the same for another panel."""
         rationing = None if self.rationing is None else self.rationing.seated(seats)
         return replace(self, curve=replace(self.curve, seats=seats), rationing=rationing)
+
+    @property
+    def by_doubts(self) -> Rationing | None:
+        """What is believed where hours are limited; None where no base's doubts tell more than routing's curve."""
+        return self.rationing if self.rationing is not None and self.rationing.doubt is not None else None
+
+    def without_some(
+        self, seen: Seen, order: Order, there: Bool[np.ndarray, "n a"]
+    ) -> tuple[Int[np.ndarray, " m"], Float[np.ndarray, "m K"]]:
+        """Return of which queries somebody is absent whom the curve knows, and D_x(k) of their committees."""
+        known = slice(None) if self.curve.seats is None else ~self.curve.seats.new
+        rows = np.flatnonzero(~there[:, known].all(axis=1))
+        return rows, self.of_others(seen.rows(rows), order[rows])
+
+    def of_others(self, seen: Seen, order: Order) -> Float[np.ndarray, "n K"]:
+        """Return D_x(k) of committees that others might have been better for, shape (n, K)."""
+        if not len(order):
+            return np.empty((0, 1))
+        if self.rationing is None:
+            return self.curve.predict(seen.X, seen.expected, order)
+        return self.rationing.predict(seen, order)
 
     def left(self, seats: Seats) -> "Cardinality":
         """Return the same for a panel that somebody left: by the curve that has seen committees without him."""

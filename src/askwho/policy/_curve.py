@@ -42,8 +42,8 @@ class Curve:
         scale: what all of it is multiplied by: where the log has holes it is learned from imagined answers, and
             this is what real ones say of them.
         seats: who of those it was learned with stands for whom, where the panel is another by now; else None.
-        anchored: whether it tells by how much each further member changes what is expected of the first alone, and not
-            what the committee gets: of a first who seldom was, trees know the others who mostly were.
+        anchored: whether it tells what part of the error that is expected of the first alone each further member
+            leaves, and not what the committee gets: of a first who seldom was, trees know those who mostly were.
     """
 
     forest: Any
@@ -128,8 +128,8 @@ class Curve:
             found = self.scale * self.forest.predict(inputs).reshape(len(X), -1)
         if not self.anchored:
             return found
-        begin = np.where(np.isfinite(found[:, :1]), found[:, :1], 0.0)
-        return np.maximum(alone[:, :1] + found - begin, 0.0)
+        begin = found[:, :1]
+        return alone[:, :1] * np.divide(found, begin, out=np.ones_like(found), where=np.isfinite(begin) & (begin > 0))
 
     def of_one(self, x: Float[np.ndarray, " d"], expected: list[float], order: list[int]) -> list[float]:
         """Return the same for one query, in plain numbers."""

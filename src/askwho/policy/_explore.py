@@ -24,7 +24,7 @@ class Explored:
         k: shape (n,).
         propensity: shape (n,), the probability of the set that is asked.
         propensities: shape (n, K), of each in the order to be asked.
-        changed: shape (n,), which queries were drawn to explore.
+        changed: shape (n,), which queries ask others than were chosen.
     """
 
     order: Order
@@ -83,7 +83,8 @@ def explore_at_once(
     each = (1 - effective)[:, None] * chosen + effective[:, None] * np.where(
         open_, (drawn / np.maximum(there, 1))[:, None], staying
     )
-    return Explored(found, size, propensity, np.take_along_axis(each, found, axis=1), changed)
+    others = (picked != chosen).any(axis=1)
+    return Explored(found, size, propensity, np.take_along_axis(each, found, axis=1), others)
 
 
 def explore_in_turn(

@@ -6,12 +6,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float, Shaped
 from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._parts import State, check_allowed, part
-from askwho._types import Order, Task
+from askwho._types import Task
 from askwho._unit import Unit
 from askwho.beliefs import NumberCase, Numbers
 from askwho.core import Answers, Cell, Panel, fees_table, in_order, is_null, unit_of
@@ -173,7 +173,8 @@ class Policy:
         order = in_front(judged, alike, there)[:, :width] if alike else judged.ordered(costs, width)
         curve = self.cardinality.curve.predict(seen.X, seen.expected, order)
         if there is not None:
-            self._believe(curve, np.flatnonzero(~there.all(axis=1)), seen, order)
+            rows, of_them = self.cardinality.without_some(seen, order, there)
+            curve[rows] = of_them
         if target.k is not None:
             k = np.full(len(seen), exactly(self, target.k, int(np.min(most))))
         elif alike:
@@ -191,21 +192,12 @@ class Policy:
                 share=explore,
                 rng=np.random.default_rng(random_state),
             )
+            rows = np.flatnonzero(drawn.changed)
             order, k, chance, chances = drawn.order, drawn.k, drawn.propensity, drawn.propensities
-            self._believe(curve, np.flatnonzero(drawn.changed), seen, order)
+            curve[rows] = self.cardinality.of_others(seen.rows(rows), order[rows])
         error = self.unit.all_shown(in_order(curve, np.minimum(k, curve.shape[1])[:, None] - 1)[:, 0])
         reach = None if there is None else np.minimum(width, there.sum(axis=1))
         return Decisions(self.panel, ids, self.unit, seen, order, k, error, chance, chances, there=reach)
-
-    def _believe(self, curve: Float[np.ndarray, "n K"], rows: Int[np.ndarray, " m"], seen: Seen, order: Order) -> None:
-        """Put into the curve of some queries what is believed of committees that others might have been better for."""
-        if rows.size:
-            some, rationing = seen.rows(rows), self.cardinality.rationing
-            curve[rows] = (
-                self.cardinality.curve.predict(some.X, some.expected, order[rows])
-                if rationing is None
-                else rationing.predict(some, order[rows])
-            )
 
     def combine(
         self,

@@ -199,6 +199,9 @@ def explain(policy: "Policy", decisions: Decisions, i: int) -> Why:
         raise InvalidInputError("`decisions` must be as `decide` returned them: those read back have no features.")
     x, expected, unit, past = seen.X[i][None], seen.expected[i], policy.unit, policy.past
     curve = policy.cardinality.curve.predict(x, expected[None], first[None])[0]
+    if not np.isclose(unit.shown(float(curve[min(k, len(curve)) - 1])), decisions.expected_error[i], rtol=1e-6):
+        # Somebody was absent, or whom to ask was drawn: that is how it was decided.
+        curve = policy.cardinality.of_others(seen.rows(np.array([i % len(decisions)])), first[None])[0]
     deviations, near = policy.judge.deviations(x)[0], past.nearest(x[0])
     rest = [int(j) for j in np.argsort(-seen.judged.ranking[i], kind="stable") if j not in first]
     reasons: list[Reason] = []

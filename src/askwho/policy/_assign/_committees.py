@@ -92,7 +92,7 @@ class Committees:
     @cached_property
     def believed(self) -> Seen:
         """The queries with what is believed of everybody where hours are limited."""
-        rationing = self.policy.cardinality.rationing
+        rationing = self.policy.cardinality.by_doubts
         return self.seen if rationing is None else rationing.believed(self.seen)
 
     @cached_property
@@ -271,7 +271,7 @@ class Committees:
 
     def _predicted(self, query: np.ndarray, order: np.ndarray) -> np.ndarray:
         """D_x(k) for every k of an order, shape (m, K)."""
-        rationing, seen = self.policy.cardinality.rationing, self.believed
+        rationing, seen = self.policy.cardinality.by_doubts, self.believed
         curve = self.policy.cardinality.curve if rationing is None else rationing.curve
         found = [
             curve.predict(seen.X[part], seen.expected[part], order[start : start + _TOGETHER])

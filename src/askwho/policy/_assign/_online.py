@@ -179,6 +179,6 @@ def _own_past(policy: Policy) -> Seen:
     past = policy.past
     some = np.linspace(0, len(past.features) - 1, min(_PAST, len(past.features))).astype(np.intp)
     X = (past.features[some] * past.scale + past.centre).astype(np.float32)
-    seen, rationing = Seen(X, policy.judge.judge(X), policy.judge.fees.of(X)), policy.cardinality.rationing
+    seen, rationing = Seen(X, policy.judge.judge(X), policy.judge.fees.of(X)), policy.cardinality.by_doubts
     # The base has learned from these very queries: its doubts of today would be too few.
     return seen if rationing is None else rationing.believed_past(seen, some)
