@@ -92,6 +92,25 @@ def _left_by(_context, tiles, at, keys, row, second):  # noqa: ANN001, ANN202 - 
 
 @compiled
 @no_type_check
+def _add_leaves(place, leaf, columns, table, said, width) -> None:  # noqa: ANN001 - as above
+    """Add what the leaves say that rows have come to."""
+    base, column, wide = columns[U(0)], columns[U(1)], columns[U(2)]
+    count = U(len(place))
+    if wide > U(2 * FOUR):
+        for row in range(count):
+            spoken, at = base + (U(place[row]) - leaf) * wide, row * width + column
+            for more in range(U(0), wide, U(FOUR)):
+                add_four(said, at + more, table, spoken + more)
+        return
+    # Of few numbers, row after row: a loop within would take longer than what it adds.
+    for more in range(U(0), wide, U(FOUR)):
+        for row in range(count):
+            spoken = base + (U(place[row]) - leaf) * wide + more
+            add_four(said, row * width + column + more, table, spoken)
+
+
+@compiled
+@no_type_check
 def walk(tiles, starts, together, columns, table, X, keys, total) -> None:  # noqa: ANN001 - as above
     """Add to `total` what the trees say of some rows, tree after tree.
 
@@ -136,8 +155,4 @@ def walk(tiles, starts, together, columns, table, X, keys, total) -> None:  # no
                 going[still] = row
                 still += U(to < leaf)
             left = still
-        base, column, wide = columns[tree, U(0)], columns[tree, U(1)], columns[tree, U(2)]
-        for row in range(count):
-            spoken, at = base + (U(place[row]) - leaf) * wide, row * width + column
-            for more in range(U(0), wide, U(FOUR)):
-                add_four(said, at + more, table, spoken + more)
+        _add_leaves(place, leaf, columns[tree], table, said, width)
