@@ -1,4 +1,4 @@
-"""Lines between knots: NumPy would search the knots of every value by guesses that a processor cannot foresee."""
+"""Lines between knots: NumPy would search for each value by halves, and a processor guess every half wrong."""
 
 from typing import no_type_check
 
@@ -18,23 +18,23 @@ def interpolated(values, knots, levels, found) -> None:  # noqa: ANN001
         levels: shape (a, t), finite.
         found: shape (n, a), to be written to.
     """
-    size, last = knots.shape[1], knots.shape[1] - 1
+    last = knots.shape[1] - 1
+    slopes = np.empty(last)
     for j in range(values.shape[1]):
         own, level = knots[j], levels[j]
+        for t in range(last):
+            run = own[t + 1] - own[t]
+            slopes[t] = (level[t + 1] - level[t]) / run if run > 0 else 0.0
         for i in range(len(values)):
-            value = values[i, j]
-            # The last knot that is not above the value, or the first: by halves, with no branch.
-            at, left = 0, size
-            while left > 1:
-                half = left // 2
-                at += half * (own[at + half] <= value)
-                left -= half
+            value, at = values[i, j], -1
+            # All knots, and no branch: many are compared at a time.
+            for t in range(len(own)):
+                at += own[t] <= value
             if np.isnan(value):
                 found[i, j] = value
-            elif value < own[0]:
+            elif at < 0:
                 found[i, j] = level[0]
             elif at == last or own[at] == value:
                 found[i, j] = level[at]
             else:
-                slope = (level[at + 1] - level[at]) / (own[at + 1] - own[at])
-                found[i, j] = slope * (value - own[at]) + level[at]
+                found[i, j] = slopes[at] * (value - own[at]) + level[at]

@@ -147,12 +147,13 @@ def walk(tiles, starts, together, columns, table, X, keys, total) -> None:  # no
             going[left] = row
             left += U(U(place[row]) < leaf)
         while left > U(0):
+            for q in range(left):
+                row = U(going[q])
+                place[row] = _left_by(here, U(place[row]) * SIZE, x, row * stride, second)
             still = U(0)
             for q in range(left):
                 row = U(going[q])
-                to = _left_by(here, U(place[row]) * SIZE, x, row * stride, second)
-                place[row] = to
                 going[still] = row
-                still += U(to < leaf)
+                still += U(U(place[row]) < leaf)
             left = still
         _add_leaves(place, leaf, columns[tree], table, said, width)
