@@ -14,6 +14,7 @@ from askwho.core import Answers, Panel, argsorted, distinct_orders, in_order, or
 from askwho.data import Columns, read_log
 from askwho.evaluation import Resamples, evaluate
 from askwho.fitting import fit
+from askwho.policy._calibration import Calibration
 from tests.beliefs.worlds import ANSWERED, NO_ANSWER, habits, independent, taught
 
 pytest.importorskip("numba")
@@ -117,6 +118,21 @@ def test_candidates_whose_scores_differ_by_rounding_alone_tie_as_their_probabili
     fast, slow = both(lambda: beliefs.pool.likeliest(case, np.arange(400), order))
     np.testing.assert_array_equal(fast, slow)
     assert len(np.unique(slow)) > 1
+
+
+def test_calibrated_errors_are_the_same_between_knots_on_them_and_beyond(both):
+    rng = np.random.default_rng(0)
+    for knots in (2, 3, 7, 66):
+        # Quantiles of few different errors are the same knot several times over.
+        raw = np.sort(rng.integers(-3, 4, (4, knots)) / rng.choice([3.0, 7.0], (4, 1)), axis=1)
+        raw[0], raw[1, -1] = np.linspace(-2, 2, knots), raw[1, -1] + 1e-300
+        calibration = Calibration(raw, np.sort(rng.normal(size=(4, knots)), axis=1))
+        values = np.concatenate([raw.T, raw.T + rng.choice([-1e-16, 1e-9], raw.T.shape), rng.normal(size=(300, 4))])
+        values[-6:, 0] = [np.nan, np.inf, -np.inf, -0.0, 1e300, -1e300]
+        fast, slow = both(lambda made=calibration, given=values: made.apply(given))
+        np.testing.assert_array_equal(fast, slow)
+        plain = [np.interp(*column) for column in zip(values.T, raw, calibration.calibrated, strict=True)]
+        np.testing.assert_array_equal(fast, np.maximum(np.column_stack(plain), 0.0))
 
 
 def test_resamples_are_the_same(both):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from askwho.cli import _route
 from askwho.data import _tables, lists, read_table, write_table
 from tests import synthetic
 from tests.cli.conftest import queries
@@ -44,6 +45,21 @@ def test_batches_write_what_the_whole_file_does(combine, batch, monkeypatch):
     whole = combine(queries())
     monkeypatch.setattr(_tables, "BATCH", batch)
     assert combine(queries()) == whole
+
+
+@pytest.mark.parametrize("together", [1000, 50, 7])
+def test_routes_are_the_same_however_many_rows_are_routed_at_a_time(routed, together, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(_route, "installed", lambda: True)
+    for more in ((), ("--explore", 0.5, "--seed", 3)):
+        words, made = ["route", routed / "policy", routed / "new.parquet", "--k", 2, *more], []
+        for rows in (1 << 14, together):
+            monkeypatch.setattr(_route, "_TOGETHER", rows)
+            assert run(*words, "--out", tmp_path / "routes.csv") == 0
+            made.append((tmp_path / "routes.csv").read_text(encoding="utf-8"))
+        assert made[0] == made[1]
+        # Of rows that explore only what they draw by says how many go together.
+        batches = 1 if more else -(-120 // together)
+        assert capsys.readouterr().err.count("queries\n") == 1 + batches
 
 
 @pytest.mark.parametrize("batch", [1000, 50, 7])

@@ -7,11 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+pytest.importorskip("numba")
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import ExtraTreesRegressor
 
 from askwho import InvalidInputError
 from askwho.learners import TreeModel, graph_of_forest
+from askwho.learners import _tree_eights as tree_eights
+from askwho.learners import _tree_tiles as tree_tiles
 from askwho.learners import _tree_walk as tree_walk
 from askwho.learners._tree_graph import _graph, _Tree, graph_of_boosters
 from askwho.learners._tree_layout import TreeLayout
@@ -19,10 +25,24 @@ from askwho.learners._tree_nodes import TreeNodes
 from askwho.learners._tree_walk import TreeWalk, lay_out
 from tests.learners.test_tree_layout import FORESTS, MANY, NEW, boosters, regressor
 
-pytest.importorskip("numba")
-
+# A question and its two answers.
+LEAVES = _Tree(*(np.array(each) for each in ([1, -1, -1], [2, -1, -1], [0, -1, -1], [0.0] * 3, np.eye(3))))
+WAYS = {way.__name__: way for way in tree_walk._ways()}
 ROOT = Path(__file__).parents[2]
 EDGES = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, -1e-45, 3e38, -3e38], dtype=np.float32)
+
+
+@pytest.fixture(params=WAYS)
+def walked(request):
+    """Lay a graph out in one of the ways, where this processor can walk it so."""
+
+    def laid(model):
+        trees, way = TreeNodes(model), WAYS[request.param]
+        if not way.fit(trees):
+            pytest.skip("the processor lacks what it takes, or the trees do not fit")
+        return TreeWalk(trees, way)
+
+    return laid
 
 
 def one_at_a_time(model, rows):
@@ -30,11 +50,10 @@ def one_at_a_time(model, rows):
 
 
 @pytest.mark.parametrize("kind", FORESTS)
-def test_a_batch_has_the_bits_of_one_row_and_of_the_other_layout(kind):
+def test_a_batch_has_the_bits_of_one_row_and_of_the_other_layout(kind, walked):
     forest, _ = FORESTS[kind]()
     model = TreeModel(graph_of_forest(forest))
-    walk = lay_out(model.model)
-    assert isinstance(walk, TreeWalk)
+    walk = walked(model.model)
     # Several blocks, the last of them short, and none a multiple of the rows that go side by side.
     walk._block = 99
     said = walk.predict(NEW)
@@ -42,19 +61,19 @@ def test_a_batch_has_the_bits_of_one_row_and_of_the_other_layout(kind):
     np.testing.assert_array_equal(said, TreeLayout(model.model).predict(NEW))
 
 
-def test_boosted_trees_speak_of_one_entity_each():
+def test_boosted_trees_speak_of_one_entity_each(walked):
     model = TreeModel(graph_of_boosters(boosters().boosters_))
-    walk = lay_out(model.model)
-    assert (walk._columns[:, 2] == 4).all()
+    walk = walked(model.model)
+    assert (walk._way._columns[:, 2] == 4).all()
     np.testing.assert_array_equal(walk.predict(NEW), one_at_a_time(model, NEW))
 
 
 @pytest.mark.parametrize("column", range(5))
-def test_what_is_no_number_and_what_is_infinite_goes_the_same_way(column):
+def test_what_is_no_number_and_what_is_infinite_goes_the_same_way(column, walked):
     model = TreeModel(graph_of_forest(regressor(3)))
     rows = NEW[: len(EDGES)].copy()
     rows[:, column] = EDGES
-    np.testing.assert_array_equal(lay_out(model.model).predict(rows), one_at_a_time(model, rows))
+    np.testing.assert_array_equal(walked(model.model).predict(rows), one_at_a_time(model, rows))
 
 
 @st.composite
@@ -87,8 +106,29 @@ def trees(draw):
 @settings(deadline=None)
 def test_any_trees_say_of_any_rows_what_they_say_one_by_one(forest, rows):
     model = TreeModel(_graph(forest, 3))
-    X = np.array(rows, dtype=np.float32)
-    np.testing.assert_array_equal(lay_out(model.model).predict(X), one_at_a_time(model, X))
+    X, nodes = np.array(rows, dtype=np.float32), TreeNodes(model.model)
+    for way in WAYS.values():
+        if way.fit(nodes):
+            np.testing.assert_array_equal(TreeWalk(nodes, way).predict(X), one_at_a_time(model, X))
+
+
+@pytest.mark.parametrize("features", [1, 16, 17, 32])
+def test_features_in_one_register_and_in_two_go_the_same_way(features, walked):
+    rows = np.random.default_rng(features).normal(size=(300, features)).astype(np.float32)
+    # Every feature is asked for somewhere: the last of them alone decides every other tree.
+    forest = ExtraTreesRegressor(20, max_features=1, random_state=0).fit(rows, rows @ np.arange(features))
+    model = TreeModel(graph_of_forest(forest))
+    assert set(TreeNodes(model.model).feature) == set(range(features))
+    np.testing.assert_array_equal(walked(model.model).predict(rows), one_at_a_time(model, rows))
+
+
+def test_rows_that_go_together_and_rows_that_are_gathered_end_in_the_same_leaves(walked, monkeypatch):
+    model = TreeModel(graph_of_forest(ExtraTreesRegressor(5, random_state=0).fit(NEW, NEW[:, 0])))
+    told = one_at_a_time(model, NEW)
+    for module, name in ((tree_tiles, "_THERE"), (tree_eights, "_ALL_TOGETHER")):
+        for share in (0.0, 0.5, 1.0):
+            monkeypatch.setattr(module, name, share)
+            np.testing.assert_array_equal(walked(model.model).predict(NEW), told)
 
 
 def test_many_rows_are_walked_and_a_model_travels_without_the_walk():
@@ -99,18 +139,30 @@ def test_many_rows_are_walked_and_a_model_travels_without_the_walk():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(MANY), many)  # noqa: S301 - our own bytes
 
 
-def test_no_rows_are_none():
-    assert lay_out(graph_of_forest(regressor(3))).predict(NEW[:0]).shape == (0, 3)
+def test_no_rows_are_none(walked):
+    assert walked(graph_of_forest(regressor(3))).predict(NEW[:0]).shape == (0, 3)
 
 
 @pytest.mark.parametrize("limit", ["_MOST_NODES", "_MOST_FEATURES"])
 def test_trees_too_large_for_a_node_are_laid_out_as_before(limit, monkeypatch):
-    monkeypatch.setattr(tree_walk, limit, 4)
+    monkeypatch.setattr(tree_eights, limit, 4)
+    monkeypatch.setattr(tree_tiles, "_MOST_PLACES", 4)
     assert isinstance(lay_out(graph_of_forest(regressor(3))), TreeLayout)
 
 
+def test_what_does_not_fit_tiles_goes_down_eight_at_a_time(monkeypatch):
+    model = graph_of_forest(regressor(3))
+    for name, value in (("_MOST_PLACES", 4), ("_NEEDED", ("+no such thing",))):
+        with monkeypatch.context() as patched:
+            patched.setattr(tree_tiles, name, value)
+            assert type(lay_out(model)._way).__name__ == "Eights"
+    rows = np.ones((40, 33), dtype=np.float32) * np.arange(40, dtype=np.float32)[:, None]
+    wide = ExtraTreesRegressor(2, random_state=0).fit(rows, np.arange(40.0))
+    assert type(lay_out(graph_of_forest(wide))._way).__name__ == "Eights"
+
+
 def test_without_numba_trees_are_laid_out_as_before(monkeypatch):
-    monkeypatch.setitem(sys.modules, "askwho.learners._compiled", None)
+    monkeypatch.setitem(sys.modules, "askwho.learners._tree_eights", None)
     model = TreeModel(graph_of_forest(regressor(3)))
     many = model.predict(MANY)
     assert isinstance(model.layout, TreeLayout)
@@ -123,7 +175,12 @@ def test_nodes_that_no_root_leads_to_are_refused():
     inner = np.flatnonzero(~nodes.leaf)[0]
     nodes.true[inner] = nodes.false[inner]
     with pytest.raises(InvalidInputError, match="each node once"):
-        tree_walk._by_levels(nodes)
+        nodes.levels()
+    # As many nodes as there are, one of them twice and one never.
+    twice = TreeNodes(_graph([LEAVES], 3))
+    twice.true[0] = twice.false[0]
+    with pytest.raises(InvalidInputError, match="each node once"):
+        twice.levels()
 
 
 @pytest.mark.parametrize(("name", "value"), [("featureids", 99), ("featureids", -1), ("truenodeids", 1 << 20)])

@@ -1,5 +1,6 @@
 """Loops that numba compiles, where the extra `fast` has brought it: each gives the bits of the NumPy it stands for."""
 
+import importlib.util
 from functools import cache
 from typing import Any
 
@@ -14,6 +15,12 @@ def loops(rows: int) -> Any:  # noqa: ANN401 - numba's functions have no types
     if rows < WORTH or (rows < WORTH_LOADING and not _loaded.cache_info().currsize):
         return None
     return _loaded()
+
+
+@cache
+def installed() -> bool:
+    """Return whether numba is there, without loading it."""
+    return importlib.util.find_spec("numba") is not None
 
 
 @cache

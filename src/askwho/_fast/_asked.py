@@ -42,17 +42,20 @@ def least(found, entities, rates, fees, closed, rows, first, nothing, best, lowe
     count = len(rows)
     paid, low, who = np.empty((len(entities), count)), np.empty(count), np.empty(count, np.int64)
     for e in range(len(entities)):
+        entity, charged = entities[e], paid[e]
         for i in range(count):
             # Of whoever is closed a sum is infinite, or no number: neither is less than anything.
-            paid[e, i] = np.inf if closed[rows[i], entities[e]] else fees[rows[i], entities[e]]
+            charged[i] = np.inf if closed[rows[i], entity] else fees[rows[i], entity]
     for p in range(len(rates)):
-        low[:], who[:] = nothing, 0
+        low[:], who[:], rate = nothing, 0, rates[p]
         for e in range(len(entities)):
+            # Each by a name: what the loop reads by an index it must read anew, for it may have written there.
+            entity, charged, changed = entities[e], paid[e], found[e, p]
             for i in range(count):
-                now = found[e, p, i] + rates[p] * paid[e, i]
+                now = changed[i] + rate * charged[i]
                 less = now < low[i]
                 low[i] = now if less else low[i]
-                who[i] = entities[e] if less else who[i]
+                who[i] = entity if less else who[i]
         for i in range(count):
             best[first + p, rows[i]], lowest[first + p, rows[i]] = who[i], low[i]
 

@@ -93,13 +93,19 @@ def argsorted(table, order) -> None:  # noqa: ANN001
         table: shape (n, a).
         order: shape (n, a), to be written to.
     """
+    # Each is compared with all before it, and no comparison is a branch: a processor would guess every other one wrong.
+    rank = np.empty(table.shape[1], np.int64)
     for i in range(len(table)):
-        for r in range(table.shape[1]):
-            at = r
-            while at and _behind(table[i, order[i, at - 1]], order[i, at - 1], table[i, r], r):
-                order[i, at] = order[i, at - 1]
-                at -= 1
-            order[i, at] = r
+        row = table[i]
+        for j in range(len(rank)):
+            own, before = row[j], j
+            for k in range(j):
+                after = (not row[k] <= own) & (own == own)  # noqa: PLR0124 - NaN alone is not itself
+                rank[k] += after
+                before -= after
+            rank[j] = before
+        for j in range(len(rank)):
+            order[i, rank[j]] = j
 
 
 @compiled

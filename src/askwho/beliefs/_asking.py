@@ -266,7 +266,7 @@ class Asking:
                     if not len(open_):
                         continue
                     rows, weights = block[open_], gains[:, some]
-                    found = _at_prices(weights, inputs if len(open_) == len(block) else inputs[open_])
+                    found = _at_prices(weights, inputs if len(open_) == len(block) else inputs.take(open_, axis=0))
                     if case.costs is not None:
                         found = np.where(weights[:, :, :1] >= NEVER / 2, NEVER, found * stop[rows])
                     rates = np.array(fee_weights[some]) / self.pool.unit
@@ -325,12 +325,12 @@ class Asking:
 
     def _between(self, fee_weight: float) -> tuple[int, int, float]:
         """The two prices around one, and how far it is from the first to the second."""
-        high = int(np.clip(np.searchsorted(self.prices, fee_weight), 1, max(1, len(self.prices) - 1)))
-        low = high - 1
         if len(self.prices) == 1:
             return 0, 0, 0.0
+        high = min(max(int(self.prices.searchsorted(fee_weight)), 1), len(self.prices) - 1)
+        low = high - 1
         share = (fee_weight - self.prices[low]) / (self.prices[high] - self.prices[low])
-        return low, high, float(np.clip(share, 0.0, 1.0))
+        return low, high, min(max(float(share), 0.0), 1.0)
 
     def changes_everywhere(
         self, level: int, summary: np.ndarray, asked: np.ndarray, fees: np.ndarray, stop: np.ndarray | None = None

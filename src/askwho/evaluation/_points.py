@@ -407,9 +407,10 @@ class _Columns:
 
 def _sums(values: np.ndarray, share: np.ndarray | None) -> tuple[float, float]:
     """Sum and count of what is told of every row; of what is told of some, those weighed as their errors are."""
-    known = ~np.isnan(values)
-    if known.all():
-        return float(np.ones(len(values)) @ values), float(len(values))
+    total = float(np.ones(len(values)) @ values)
+    known = None if not math.isnan(total) else ~np.isnan(values)
+    if known is None or known.all():
+        return total, float(len(values))
     weights = known.astype(np.float64) if share is None else np.where(known, share, 0.0)
     return float(weights @ np.where(known, values, 0.0)), float(weights.sum())
 

@@ -30,7 +30,7 @@ _SIGN, _INFINITE = np.uint32(0x80000000), np.uint32(0x7F800000)
 
 @intrinsic
 @no_type_check
-def _add_four(_context, total, at, table, place):  # noqa: ANN001, ANN202 - numba calls it with its own types
+def add_four(_context, total, at, table, place):  # noqa: ANN001, ANN202 - numba calls it with its own types
     """total[at : at + 4] += table[place : place + 4], as one instruction."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:  # noqa: ANN401 - likewise
@@ -47,7 +47,7 @@ def _add_four(_context, total, at, table, place):  # noqa: ANN001, ANN202 - numb
 
 @compiled
 @no_type_check
-def _key(bits):  # noqa: ANN001, ANN202 - as above
+def key(bits):  # noqa: ANN001, ANN202 - as above
     """The bits of a float32 as a number of the same order; both zeros are one, and NaN is above all there is."""
     if bits == _SIGN:
         return _SIGN
@@ -135,7 +135,7 @@ def walk(nodes, starts, levels, leaves, columns, table, X, total) -> None:  # no
     for row in range(count):
         spot = (row >> U(3)) * eight + (row & U(7))
         for feature in range(features):
-            x[spot + (feature << U(3))] = _key(X[row, feature])
+            x[spot + (feature << U(3))] = key(X[row, feature])
     for tree in range(U(len(levels))):
         start, end = starts[tree], starts[tree + U(1)]
         here, leaf = nodes[start:end], leaves[start:end]
@@ -163,4 +163,4 @@ def walk(nodes, starts, levels, leaves, columns, table, X, total) -> None:  # no
         for row in range(count):
             spoken, at = base + U(leaf[U(place[row])]) * wide, row * width + column
             for more in range(U(0), wide, U(FOUR)):
-                _add_four(said, at + more, table, spoken + more)
+                add_four(said, at + more, table, spoken + more)

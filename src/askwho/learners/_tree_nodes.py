@@ -1,9 +1,10 @@
 """The trees of a graph as arrays over nodes: what every way of laying them out begins with."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float32, Int, UInt16, UInt32, UInt64
 
 from askwho.exceptions import InvalidInputError
 
@@ -45,6 +46,61 @@ class TreeNodes:
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+    @cached_property
+    def tree(self) -> Int[np.ndarray, " m"]:
+        """The number of each node's tree."""
+        return np.repeat(np.arange(len(self)), [end - start for start, end in self.nodes])
+
+    @cached_property
+    def children(self) -> Int[np.ndarray, "m 2"]:
+        """The two children of every node among all nodes, first who answers yes; of a leaf they are no nodes."""
+        starts = np.array([start for start, _ in self.nodes])
+        return np.column_stack([self.true, self.false]) + starts[self.tree][:, None]
+
+    def levels(self) -> list[Int[np.ndarray, " l"]]:
+        """Return the nodes of all trees from the roots down, the two children of a node side by side."""
+        here, found, seen = np.array([start for start, _ in self.nodes]), [], 0
+        while len(here) and seen + len(here) <= len(self.leaf):
+            found.append(here)
+            seen += len(here)
+            here = self.children[here[~self.leaf[here]]].ravel()
+        if len(here) or (np.bincount(np.concatenate(found), minlength=len(self.leaf)) != 1).any():
+            raise InvalidInputError("`model` must hold trees in which a root leads to every node, and each node once.")
+        return found
+
+    def keys(self) -> UInt32[np.ndarray, " m"]:
+        """Return the thresholds as whole numbers of the same order, as compiled code has features."""
+        bits = (self.threshold + np.float32(0.0)).view(np.uint32)
+        return np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
+
+    def places(self) -> UInt16[np.ndarray, " m"]:
+        """Return the place of every leaf among those of its tree, over nodes."""
+        place = np.zeros(len(self.leaf), dtype=np.uint16)
+        place[self.leaf] = np.concatenate([np.arange(end - start) for start, end in self.leaves])
+        return place
+
+    def spoken(self, width: int, four: int) -> tuple[UInt64[np.ndarray, "t 3"], Float32[np.ndarray, " c"]]:
+        """Return what the leaves say as compiled code adds it up.
+
+        Of each tree, where its table begins, its first column and how many there are, in fours; and the tables, flat.
+        A tree that boosting made speaks of one output alone, so that the four columns around it do; the zeros beside
+        it change no bits of a sum that began with one.
+
+        Args:
+            width: of a row of sums.
+            four: how many numbers are added at a time.
+        """
+        table = np.pad(self.table, ((0, 0), (0, width - self.table.shape[1])))
+        columns, tables, begin = [], [], 0
+        for start, end in self.leaves:
+            spoken = np.flatnonzero(table[start:end].any(axis=0))
+            first = int(spoken[0]) // four * four if len(spoken) else 0
+            wide = (int(spoken[-1]) // four + 1) * four - first if len(spoken) else four
+            columns.append((begin, first, wide))
+            tables.append(np.ascontiguousarray(table[start:end, first : first + wide], dtype=np.float32).ravel())
+            begin += len(tables[-1])
+        return np.array(columns, dtype=np.uint64).reshape(-1, 3), np.concatenate(tables)
 
 
 def _runs(tree: Int[np.ndarray, " m"], count: int) -> list[tuple[int, int]]:

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float
 
+from askwho._fast import loops
 from askwho._parts import State, part
 
 # With fewer outcomes a step of an isotonic regression rests on a handful of rows: the raw estimate stays.
@@ -67,9 +68,12 @@ class Calibration:
         """Return calibrated expected errors, at least 0, shape (n, |A|)."""
         if len(expected) == 1:
             return np.array([self.of_one(expected[0].tolist())])
-        out = np.empty_like(expected)
-        for j in range(expected.shape[1]):
-            out[:, j] = np.interp(expected[:, j], self.raw[j], self.calibrated[j])
+        out, fast = np.empty_like(expected), loops(len(expected))
+        if fast is not None:
+            fast.interpolated(expected, self.raw, self.calibrated, out)
+        else:
+            for j in range(expected.shape[1]):
+                out[:, j] = np.interp(expected[:, j], self.raw[j], self.calibrated[j])
         return np.maximum(out, 0.0, out=out)
 
     def of_one(self, expected: list[float]) -> list[float]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -151,7 +151,8 @@ class Decisions:
             return None
         return float(outcome.low[i]), float(outcome.high[i])
 
-    @property
+    # What is asked of many rows, and more than once: found once.
+    @cached_property
     def within(self) -> Bool[np.ndarray, "n K"]:
         """Which ranks are asked, shape (n, K)."""
         return np.arange(self.order.shape[1]) < self.k[:, None]
@@ -163,7 +164,7 @@ class Decisions:
         np.put_along_axis(asked, self.order, self.within, axis=1)
         return asked
 
-    @property
+    @cached_property
     def fee(self) -> Float[np.ndarray, " n"]:
         """What each query's committee is expected to charge, shape (n,)."""
         return np.where(self.within, in_order(self.seen.fees, self.order), 0.0).sum(axis=1)

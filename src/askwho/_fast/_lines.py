@@ -1,0 +1,40 @@
+"""Lines between knots: NumPy would search for each value by halves, and a processor guess every half wrong."""
+
+from typing import no_type_check
+
+import numpy as np
+
+from askwho._fast._compiled import compiled
+
+
+@compiled
+@no_type_check
+def interpolated(values, knots, levels, found) -> None:  # noqa: ANN001
+    """Write what `np.interp` says of each column.
+
+    Args:
+        values: shape (n, a).
+        knots: shape (a, t), rising in each row; t at least 2.
+        levels: shape (a, t), finite.
+        found: shape (n, a), to be written to.
+    """
+    last = knots.shape[1] - 1
+    slopes = np.empty(last)
+    for j in range(values.shape[1]):
+        own, level = knots[j], levels[j]
+        for t in range(last):
+            run = own[t + 1] - own[t]
+            slopes[t] = (level[t + 1] - level[t]) / run if run > 0 else 0.0
+        for i in range(len(values)):
+            value, at = values[i, j], -1
+            # All knots, and no branch: many are compared at a time.
+            for t in range(len(own)):
+                at += own[t] <= value
+            if np.isnan(value):
+                found[i, j] = value
+            elif at < 0:
+                found[i, j] = level[0]
+            elif at == last or own[at] == value:
+                found[i, j] = level[at]
+            else:
+                found[i, j] = slopes[at] * (value - own[at]) + level[at]
