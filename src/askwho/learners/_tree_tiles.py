@@ -7,7 +7,7 @@ hardly a row goes through more than three or four tiles, however deep the leaf i
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int, Shaped, UInt32
+from jaxtyping import Bool, Float32, Int, Shaped, UInt32, UInt64
 from numba.core.registry import cpu_target
 
 from askwho.learners import _compiled, _compiled_tiles
@@ -118,7 +118,7 @@ def _leaves_under(trees: TreeNodes) -> Int[np.ndarray, " m"]:
 
 def _together(
     leaves: Int[np.ndarray, " t"], tier: Int[np.ndarray, " t"], tree: Int[np.ndarray, " t"], count: int
-) -> Int[np.ndarray, " trees"]:
+) -> UInt64[np.ndarray, " trees"]:
     """Through how many tiles of each tree all rows go, whoever is at a leaf: one at the least."""
     reached = np.zeros((count, int(tier.max()) + 2))
     np.add.at(reached, (tree, tier + 1), leaves)

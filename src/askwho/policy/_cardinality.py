@@ -87,13 +87,13 @@ class Cardinality:
 
     def without_some(
         self, seen: Seen, order: Order, there: Bool[np.ndarray, "n a"]
-    ) -> tuple[Int[np.ndarray, " m"], Float[np.ndarray, "m K"]]:
-        """Return of which queries somebody is absent whom the curve knows, and D_x(k) of their committees."""
+    ) -> tuple[Int[np.ndarray, " m"], Float[np.ndarray, "m _"]]:
+        """Return which queries, shape (m,), miss somebody whom the curve knows, and D_x(k) of their committees."""
         known = slice(None) if self.curve.seats is None else ~self.curve.seats.new
         rows = np.flatnonzero(~there[:, known].all(axis=1))
         return rows, self.of_others(seen.rows(rows), order[rows])
 
-    def of_others(self, seen: Seen, order: Order) -> Float[np.ndarray, "n K"]:
+    def of_others(self, seen: Seen, order: Order) -> Float[np.ndarray, "n _"]:
         """Return D_x(k) of committees that others might have been better for, shape (n, K)."""
         if not len(order):
             return np.empty((0, 1))

@@ -36,7 +36,7 @@ class Rationing:
     curve: Curve
     past: Float[np.ndarray, " m"]
 
-    def predict(self, seen: Seen, order: Order) -> Float[np.ndarray, "n K"]:
+    def predict(self, seen: Seen, order: Order) -> Float[np.ndarray, "n _"]:
         """Return D_x(k) of committees in whose place others might stand, were they there, shape (n, K)."""
         believed = self.believed(seen)
         return replace(self.curve, anchored=True).predict(believed.X, believed.expected, order)
