@@ -150,7 +150,9 @@ class Curve:
     @classmethod
     def from_state(cls, state: State) -> "Curve":
         """Return the curve that `to_state` wrote."""
-        scale, seats, anchored = float(state.plain["scale"]), state.read("seats"), bool(state.plain.get("anchored", False))
+        scale, seats = float(state.plain["scale"]), state.read("seats")
+        # Policies of before say nothing of it.
+        anchored = bool(state.plain.get("anchored", False))
         if "means" in state.arrays:
             means = state.arrays["means"]
             if means.ndim != 1 or not means.size or np.isnan(means).any():
