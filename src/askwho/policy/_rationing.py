@@ -65,16 +65,18 @@ class Rationing:
         return replace(seen, judged=replace(seen.judged, expected=expected))
 
     def to_state(self) -> State:
-        """Return the parts and the past doubts."""
-        return State(arrays={"past": self.past}).hold(doubt=self.doubt, curve=self.curve)
+        """Return the curve, and what tells a base's doubts, where anything does."""
+        arrays = {} if self.doubt is None else {"past": self.past}
+        return State(arrays=arrays).hold(doubt=self.doubt, curve=self.curve)
 
     @classmethod
     def from_state(cls, state: State) -> "Rationing":
         """Return what `to_state` wrote."""
-        (past,) = state.pick(past="m")
         doubt = state.read("doubt")
-        if doubt is not None:
-            check.same_shape(doubt.raw[:, 0], "doubt", (1,), "of the base alone")
+        if doubt is None:
+            return cls(None, state.need("curve"), np.empty(0))
+        (past,) = state.pick(past="m")
+        check.same_shape(doubt.raw[:, 0], "doubt", (1,), "of the base alone")
         return cls(doubt, state.need("curve"), past)
 
 
