@@ -23,11 +23,11 @@ _MOST_OFF, _ERRORS_OFF = 0.15, 2.0
 # of these a mean error says what was expected, and nothing that came. By hand: of made logs of policies that explore
 # little or nothing, 96% of the intervals hold up to 0.3, and 87% beyond.
 _MOST_UNSEEN = 0.3
-# A model that imagines is off for all its rows alike, here by so much of what its draws differ by (standard
-# deviation), in one resample more and in another less. By hand: mean fees were off by .08 to .2 of it, of made logs
-# that were asked in turn or emptied at random, in three worlds.
-_IMAGINED_OFF = 0.15
-# The number whose multiples are spread most evenly, at any count (Weyl's sequence).
+# A model that imagines is off for all its rows alike, here by so much of what its draws differ by (standard deviation),
+# in one resample more and in another less. By hand: mean fees were off by .08 to .3 of it, mean errors by less, of made
+# logs that were asked in turn, or emptied at random or by features, in four worlds.
+_FEES_OFF, _LOSSES_OFF = 0.3, 0.15
+# What spreads normal numbers evenly over resamples, however many there are.
 _GOLDEN = (1 + math.sqrt(5)) / 2
 # A group occurs so often or more in a resample with these probabilities, as Poisson's law of mean 1 has it.
 _OFTEN = 1 - np.cumsum(np.exp(-1.0) / np.cumprod([1.0, *range(1, 15)]))
@@ -252,7 +252,7 @@ class Resamples:
     def tally(self, points: Sequence[Point]) -> list[Tally]:
         """Return the sums of each setting."""
         rows, nothing = self._rows, np.zeros(len(self.weights))
-        off = _IMAGINED_OFF * _standard(len(rows))
+        off = _standard(len(rows))
         counted = np.bincount(self.group).astype(np.float64)
         sums = _Weighed(self.weights)
         made = [_Columns.of(point, sums) for point in points]
@@ -271,8 +271,8 @@ class Resamples:
                     rows if share is None else scored,
                     expected,
                     hoped,
-                    came + off * doubt,
-                    fees + off * spread,
+                    came + _LOSSES_OFF * off * doubt,
+                    fees + _FEES_OFF * off * spread,
                     charged,
                     Behind(
                         float(seen.sum()),
