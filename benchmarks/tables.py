@@ -69,18 +69,22 @@ def holes_worlds(found: Found) -> list[str]:
     rows: list[list[str]] = []
     for way in dict.fromkeys(cell["way"] for cell in found["cells"]):
         mine = [cell for cell in found["cells"] if cell["way"] == way]
-        tested = [cell for cell in mine if "p" in cell and not cell["of"].startswith("headline")]
+        paid = [cell for cell in mine if "p" in cell and cell["of"].endswith(", fee")]
+        tested = [cell for cell in mine if "p" in cell and not cell["of"].startswith("headline") and cell not in paid]
         heads = [cell for cell in mine if "p" in cell and cell["of"].startswith("headline")]
         told = [cell["held"] / cell["told"] for cell in heads]
         calibrated = next(cell for cell in mine if cell["of"] == "calibrate")
         held = [cell["held"] / cell["told"] for cell in tested]
         off = [cell["off"] for cell in tested]
+        fees = [cell["held"] / cell["told"] for cell in paid]
+        beyond = max((cell["off"] / cell["true"] for cell in paid), key=abs, default=0.0)
         rows.append(
             [
                 way,
                 str(len(tested)),
                 f"{_mean(held):.1%}, at the least {min(held):.1%}",
                 f"{_signed(_mean(off))}, at the worst {_signed(max(off, key=abs))}",
+                f"{_mean(fees):.1%}, at the least {min(fees):.1%}; off by {100 * beyond:+.1f}%" if fees else "-",
                 f"{_signed(calibrated['off'])} ± {2 * calibrated['off_error']:.4f}",
                 f"{_mean(told):.1%}, at the least {min(told):.1%}" if told else "-",
             ]
@@ -90,6 +94,7 @@ def holes_worlds(found: Found) -> list[str]:
         "figures",
         "intervals of 95% that hold the truth",
         "`evaluate` is off",
+        "fees in turn that hold it; at the worst",
         "`calibrate` is off",
         "the headline's that hold it",
     )

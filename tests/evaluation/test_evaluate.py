@@ -7,7 +7,7 @@ import pytest
 from askwho import Columns, InvalidInputError, Target, evaluate, read_log
 from askwho._unit import Unit
 from askwho.evaluation import Point, Resamples, adaptive_points, error_interval, fixed_points, sequential_points
-from askwho.evaluation._points import _FEES_OFF, _LOSSES_OFF, _OFTEN, _often, _standard
+from askwho.evaluation._points import _IMAGINED_OFF, _OFTEN, _often, _standard
 from askwho.replay import Replay
 from tests import cases, synthetic
 
@@ -155,7 +155,7 @@ def test_sums_are_those_that_their_names_say():
         # What is imagined is off in all rows of a resample alike.
         imagined = dict.fromkeys(wanted, np.zeros(n))
         if point.variance is not None:
-            imagined |= {"came": _LOSSES_OFF * share * np.sqrt(point.variance), "fees": _FEES_OFF * point.spread}
+            imagined |= {"came": _IMAGINED_OFF * share * np.sqrt(point.variance), "fees": _IMAGINED_OFF * point.spread}
         for name, column in wanted.items():
             whole = resamples.weights @ column + _standard(8) * (resamples.weights @ imagined[name])
             np.testing.assert_allclose(getattr(tally, name), whole, rtol=1e-12, atol=1e-12)

@@ -108,6 +108,22 @@ def test_weighed_rows_stand_for_all_of_them(design, who):
         assert np.average(each, weights=weights) == pytest.approx(each.mean(), abs=4 * each.std() / np.sqrt(rows))
 
 
+@pytest.mark.parametrize("rows", [300, N])
+@pytest.mark.parametrize("smooth", [True, False])
+def test_those_who_are_mostly_left_alone_with_what_they_are_bad_at_are_weighed_for_it(rows, smooth):
+    """Each is asked by a feature of his own, as people are: where he hardly is, few rows stand for many."""
+    shares = []
+    for seed in range(4):
+        rng, X = world(seed)
+        own = X[:rows, np.arange(SIZE) % 3]
+        chance = 1 / (1 + np.exp(1.4 * own)) if smooth else np.where(own > 0, 0.2, 0.8)
+        asked = rng.random(own.shape) < chance
+        cells = LearnedChances.learn(X[:rows], asked, np.arange(rows)).cells
+        shares.append((cells * (own > 0)).sum(axis=0) / cells.sum(axis=0) - (own > 0).mean(axis=0))
+    # Four draws of five: of 300 rows sixty have each whom he is hardly asked about, whose weights are five times theirs.
+    assert np.mean(shares) == pytest.approx(0.0, abs=0.05)
+
+
 def test_a_set_that_no_row_has_weighs_nothing():
     rng, X = world()
     chances = LearnedChances.learn(X, three_a_row(rng, X)[0], np.arange(N))

@@ -7,7 +7,7 @@ import pytest
 
 from askwho.data import Columns, read_log
 from askwho.evaluation import Point, Resamples, evaluate
-from askwho.evaluation._points import _LOSSES_OFF, error_interval
+from askwho.evaluation._points import _IMAGINED_OFF, error_interval
 from askwho.fitting import fit
 from askwho.replay import Replay
 
@@ -107,5 +107,5 @@ def test_an_interval_is_wider_by_what_imagined_ends_may_be_off():
         widths.append(high - low)
     # A row varies by .125, and is taken to vary by no less than a share of as many, .25; half of the rows by 1 beyond,
     # and all of those alike by .15 of that.
-    alike = n * (_LOSSES_OFF * 0.5) ** 2
+    alike = n * (_IMAGINED_OFF * 0.5) ** 2
     assert widths[1] / widths[0] == pytest.approx(np.sqrt((0.125 + 0.5 + alike) / 0.25), rel=0.05)

@@ -23,10 +23,10 @@ _MOST_OFF, _ERRORS_OFF = 0.15, 2.0
 # of these a mean error says what was expected, and nothing that came. By hand: of made logs of policies that explore
 # little or nothing, 96% of the intervals hold up to 0.3, and 87% beyond.
 _MOST_UNSEEN = 0.3
-# A model that imagines is off for all its rows alike, here by so much of what its draws differ by (standard deviation),
-# in one resample more and in another less. By hand: mean fees were off by .08 to .3 of it, mean errors by less, of made
-# logs that were asked in turn, or emptied at random or by features, in four worlds.
-_FEES_OFF, _LOSSES_OFF = 0.3, 0.15
+# A model that imagines is off for all its rows alike, here by so much of what its draws differ by (standard
+# deviation), in one resample more and in another less. By hand: mean fees were off by .08 to .2 of it, mean errors by
+# less, of made logs that were asked in turn, or emptied at random or by features, in three worlds.
+_IMAGINED_OFF = 0.15
 # What spreads normal numbers evenly over resamples, however many there are.
 _GOLDEN = (1 + math.sqrt(5)) / 2
 # A group occurs so often or more in a resample with these probabilities, as Poisson's law of mean 1 has it.
@@ -271,8 +271,8 @@ class Resamples:
                     rows if share is None else scored,
                     expected,
                     hoped,
-                    came + _LOSSES_OFF * off * doubt,
-                    fees + _FEES_OFF * off * spread,
+                    came + _IMAGINED_OFF * off * doubt,
+                    fees + _IMAGINED_OFF * off * spread,
                     charged,
                     Behind(
                         float(seen.sum()),

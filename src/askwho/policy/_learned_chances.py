@@ -1,36 +1,25 @@
 """With what probability those who were asked were asked, where nothing says: learned from the log's own rows."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
-from askwho.core import Answers, Cell, each_fold, folds
-from askwho.learners import Linear, grow
+from askwho.core import Answers, Cell, folds
+from askwho.policy._being_asked import LEAST, being_asked, better, logistic
 from askwho.policy._chances import Chances, symmetric
 
 # Folds that the chances are cross-fitted in: a row's own asking must not have a say in its weight.
 _FOLDS = 5
-# Less than this is not learned but imagined: a row that stands for fifty others stands for none of them.
-_LEAST = 0.02
 # Somebody who was asked about nearly everything is asked always: weights would add noise, and take nothing away.
 _NEARLY_ALL = 0.99
 # Answers of more kinds than this are no categories that asking could go by.
 _MOST_KINDS = 20
 # Every two of so many are compared: 45 columns, of which trees and lines find the one that matters.
 _MOST_COMPARED = 10
-# A richer account is taken where it is better by so many standard errors (Breiman et al. 1984 take one): each of many
-# entities is looked at.
-_ERRORS_BETTER = 2.0
 # What was said matters where it moves the chances so far: where the others settle who is asked last, as in three a row,
 # any richer account is closer to that by a hair, on every row alike.
 _LEAST_MOVED = 0.01
-# Trees of being asked, and rows a leaf: a share is worth its name over a score of them.
-_TREES, _LEAF = 32, 20
-# Of many features, as text has, so many are tried at a split: asking mostly goes by one, which must be found.
-_MOST_TRIED = 64
 # Rounds of raking; the chances move by less than a thousandth after a dozen (Deming and Stephan 1940).
 _ROUNDS = 15
 # Chances of an entity that differ by more than this over rows go by the features; folds alone move them by less.
@@ -100,10 +89,10 @@ class LearnedChances(Chances):
         fold = _folds(groups, random_state)
         known = _heard(answers, always if own is None else always & ~own)
         design = X if known is None else np.hstack([X, known])
-        each = np.clip(_shares(design, columns.astype(np.float64), fold, random_state), _LEAST, 1.0)
+        each = np.clip(being_asked(design, columns.astype(np.float64), fold, random_state), LEAST, 1.0)
         by_answers = None if answers is None else _successive(each, columns, unit, asked, answers, fold)
         if by_answers is not None:
-            return cls(asked, np.clip(by_answers, _LEAST, 1.0), unit, looked_up=looked_up)
+            return cls(asked, np.clip(by_answers, LEAST, 1.0), unit, looked_up=looked_up)
         odds, sizes = _coupled(each, columns) or (None, None)
         return cls(asked, each, unit, odds, sizes, looked_up)
 
@@ -186,14 +175,14 @@ def learn_looked_up(
     """
     always = None if answers is None else (answers.states != Cell.NOT_ASKED).mean(axis=0) >= _NEARLY_ALL
     fold, looked = _folds(groups, random_state), audited[:, None].astype(np.float64)
-    found = _shares(X, looked, fold, random_state)
+    found = being_asked(X, looked, fold, random_state)
     if answers is not None and always is not None and always.any():
         kinds, votes = [_kinds(answers, j) for j in np.flatnonzero(always).tolist()], _votes(answers)[:, always]
         said = np.hstack([X, _doubt(votes), _pairs(votes), *(each for each in kinds if each is not None)])
-        richer = _shares(said, looked, fold, random_state)
-        if _better(np.square(richer - looked), np.square(found - looked))[0]:
+        richer = being_asked(said, looked, fold, random_state)
+        if better(np.square(richer - looked), np.square(found - looked))[0]:
             found = richer
-    return np.clip(found[:, 0], _LEAST, 1.0)
+    return np.clip(found[:, 0], LEAST, 1.0)
 
 
 def _folds(groups: np.ndarray, random_state: int) -> np.ndarray:
@@ -248,50 +237,6 @@ def _pairs(votes: np.ndarray) -> np.ndarray:
     return ((one != other) & (one >= 0) & (other >= 0)).astype(np.float64)
 
 
-def _shares(X: np.ndarray, asked: np.ndarray, fold: np.ndarray, random_state: int) -> np.ndarray:
-    """How likely each unit is asked, out of fold: its mean, a line, or trees, whichever is clearly better."""
-    from sklearn.ensemble import ExtraTreesRegressor  # noqa: PLC0415 - to learn alone: it takes long to import
-
-    def forest(rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        trees: Any = ExtraTreesRegressor(
-            _TREES,
-            min_samples_leaf=min(_LEAF, max(1, len(rows) // 10)),
-            max_features=min(X.shape[1], _MOST_TRIED),
-            random_state=random_state,
-        )
-        trees = grow(trees, X[rows], asked[rows] if asked.shape[1] > 1 else asked[rows, 0])
-        return lambda held: trees.predict(held).reshape(len(held), -1)
-
-    def line(rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        return Linear().fit(X[rows], asked[rows]).predict
-
-    def mean(rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        return lambda held: np.tile(asked[rows].mean(axis=0), (len(held), 1))
-
-    best = loss = plain = np.empty(0)
-    for learn in (mean, line, forest):
-        found = np.empty(asked.shape)
-        if len(np.unique(fold)) < 2:
-            found = mean(np.arange(len(X)))(X)
-        else:
-            for rows, held in each_fold(fold):
-                found[held] = learn(rows)(X[held])
-        found = np.clip(found, _LEAST, 1.0)
-        each = np.square(found - asked)
-        if learn is mean:
-            best, loss, plain = found, each, each
-            continue
-        won = _better(each, plain) & (each.mean(axis=0) < loss.mean(axis=0))
-        best, loss = np.where(won, found, best), np.where(won, each, loss)
-    return best
-
-
-def _better(losses: np.ndarray, than: np.ndarray) -> np.ndarray:
-    """Which columns lose less by more than chance would have it."""
-    gain = than - losses
-    return gain.mean(axis=0) > _ERRORS_BETTER * gain.std(axis=0) / np.sqrt(len(gain))
-
-
 def _successive(
     each: np.ndarray, columns: np.ndarray, unit: np.ndarray, asked: np.ndarray, answers: Answers, fold: np.ndarray
 ) -> np.ndarray | None:
@@ -312,9 +257,9 @@ def _successive(
         here = columns[:, u]
         logit = np.log(each[:, u : u + 1] / np.maximum(1.0 - each[:, u : u + 1], 1e-3))
         if said:
-            plain = _logistic(np.hstack([logit, *before]), here, fold)
-            richer = _logistic(np.hstack([logit, *before, *said, _doubt(votes[:, heard])]), here, fold)
-            won = _better(np.square(richer - here)[:, None], np.minimum(np.square(plain - here), np.inf)[:, None])
+            plain = logistic(np.hstack([logit, *before]), here, fold)
+            richer = logistic(np.hstack([logit, *before, *said, _doubt(votes[:, heard])]), here, fold)
+            won = better(np.square(richer - here)[:, None], np.minimum(np.square(plain - here), np.inf)[:, None])
             if won[0] and np.std(richer - plain) > _LEAST_MOVED:
                 found[:, u], matters = richer, True
         before.append(here[:, None].astype(np.float64))
@@ -326,19 +271,6 @@ def _successive(
                 there = asked[:, j]
                 said.append(np.where(there[:, None], kinds - kinds[there].mean(axis=0), 0.0))
     return found if matters else None
-
-
-def _logistic(design: np.ndarray, asked: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - likewise
-
-    found = np.empty(len(asked))
-    for rows, held in each_fold(fold):
-        if asked[rows].all() or not asked[rows].any():
-            found[held] = asked[rows].mean()
-            continue
-        model: Any = LogisticRegression(C=1.0, max_iter=300).fit(design[rows], asked[rows])
-        found[held] = model.predict_proba(design[held])[:, 1]
-    return found
 
 
 def _coupled(each: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -361,7 +293,7 @@ def _coupled(each: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndar
     units = each.shape[1]
     wanted = np.bincount(size, minlength=units + 1) / len(size)
     sizes = (wanted > 0).astype(np.float64)
-    odds = np.clip(each, _LEAST, 1.0 - 1e-6)
+    odds = np.clip(each, LEAST, 1.0 - 1e-6)
     odds = odds / (1.0 - odds)
     none = np.zeros(each.shape, dtype=bool)
     for _ in range(_ROUNDS):

@@ -25,34 +25,45 @@ _LEAST_OWN = 0.02
 
 
 def erring(
-    likely: np.ndarray, link: np.ndarray, wrong: np.ndarray, keep: np.ndarray, rng: np.random.Generator
-) -> Bool[np.ndarray, "n a"]:
-    """Return who errs, shape (n, |A|): known where `keep`, else drawn by Gibbs' sampler (Albert and Chib 1993).
+    likely: np.ndarray,
+    link: np.ndarray,
+    wrong: np.ndarray,
+    keep: np.ndarray,
+    rng: np.random.Generator,
+    told: np.ndarray | None = None,
+) -> tuple[Bool[np.ndarray, "n a"], Float[np.ndarray, "n t"]]:
+    """Return who errs, and what comes back beyond that: known where `keep`, else drawn by Gibbs' sampler.
 
-    Behind every error lies a normal number below the level that the entity errs at; those of a query are correlated.
+    Behind every error lies a normal number below the level that the entity errs at; those of a query are correlated,
+    with each other and with what came back with its answers (Albert and Chib 1993).
 
     Args:
         likely: shape (n, |A|), how likely each errs.
-        link: shape (|A|, |A|), the correlations.
+        link: shape (|A| + t, |A| + t), the correlations.
         wrong: shape (n, |A|), who erred, where that is known.
         keep: shape (n, |A|), where it is, and stays.
         rng: where chance comes from.
+        told: shape (n, t), what came back, as normal numbers; NaN where that is to be drawn. None where nothing does.
     """
-    level, precision = ndtri(likely), np.linalg.inv(link)
+    told = np.empty((len(likely), 0)) if told is None else told
+    count, level, precision = likely.shape[1], ndtri(likely), np.linalg.inv(link)
+    free, known = np.full(told.shape, np.inf), ~np.isnan(told)
     # Of a number between two levels the place between their quantiles is uniform.
-    low, high = np.where(keep & ~wrong, level, -np.inf), np.where(keep & wrong, level, np.inf)
+    low = np.hstack([np.where(keep & ~wrong, level, -np.inf), -free])
+    high = np.hstack([np.where(keep & wrong, level, np.inf), free])
     behind = _between(low, high, rng)
-    if not keep.any():
+    if not keep.any() and not known.any():
         # Nothing to be beside: they are drawn together.
-        return behind @ np.linalg.cholesky(link).T < level
+        behind = behind @ np.linalg.cholesky(link).T
+        return behind[:, :count] < level, behind[:, count:]
+    behind[:, count:][known] = told[known]
     for _ in range(_SWEEPS):
         for j, own in enumerate(np.diag(precision)):
             deviation = own**-0.5
             mean = behind[:, j] - behind @ precision[:, j] / own
-            behind[:, j] = mean + deviation * _between(
-                (low[:, j] - mean) / deviation, (high[:, j] - mean) / deviation, rng
-            )
-    return np.where(keep, wrong, behind < level)
+            drawn = mean + deviation * _between((low[:, j] - mean) / deviation, (high[:, j] - mean) / deviation, rng)
+            behind[:, j] = drawn if j < count else np.where(known[:, j - count], told[:, j - count], drawn)
+    return np.where(keep, wrong, behind[:, :count] < level), behind[:, count:]
 
 
 def _between(low: np.ndarray, high: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -100,7 +111,64 @@ def correlations(likely: np.ndarray, wrong: np.ndarray, asked: np.ndarray) -> Fl
         found = np.clip((told * between + prior * variance) / (between + variance), _TRIED[0], _TRIED[-1])
     link = np.eye(count)
     link[apart] = found
-    values, vectors = np.linalg.eigh(link + link.T - np.eye(count))
+    return _positive(link + link.T - np.eye(count))
+
+
+def with_told(
+    link: np.ndarray,
+    told: np.ndarray,
+    entities: np.ndarray,
+    likely: np.ndarray,
+    wrong: np.ndarray,
+    asked: np.ndarray,
+) -> Float[np.ndarray, "b b"]:
+    """Return the correlations of who errs and of what comes back with answers, of |A| and t.
+
+    What comes back lies beyond a line that knows whether its own answer is right: it goes together with other answers,
+    and with what comes back with them. Pairs are drawn to their mean, and that to nothing, as their rows say.
+
+    Args:
+        link: shape (|A|, |A|), of who errs.
+        told: shape (n, t), what came back, as normal numbers; NaN where nothing did.
+        entities: shape (t,), with whose answers.
+        likely: shape (n, |A|), how likely each errs.
+        wrong: shape (n, |A|), who erred, where somebody was asked.
+        asked: shape (n, |A|), who was.
+    """
+    count, size = len(link), told.shape[1]
+    if not size:
+        return link
+    known, there = np.where(np.isnan(told), 0.0, told), (~np.isnan(told)).astype(np.float64)
+    found = np.eye(count + size)
+    found[:count, :count] = link
+    # A normal number that goes together with another is lower where the other is below a level.
+    level = ndtri(likely)
+    slope = there.T @ np.where(asked, np.exp(-0.5 * np.square(level)) / math.sqrt(2.0 * math.pi), 0.0)
+    product = -known.T @ np.where(asked, wrong - likely, 0.0)
+    chance = there.T @ np.where(asked, likely * (1.0 - likely), 0.0)
+    other = np.arange(count) != entities[:, None]
+    across = np.zeros((size, count))
+    across[other] = _to_mean(product[other], slope[other], chance[other])
+    found[count:, :count], found[:count, count:] = across, across.T
+    apart, both = np.triu_indices(size, 1), there.T @ there
+    pairs = np.zeros((size, size))
+    pairs[apart] = _to_mean((known.T @ known)[apart], both[apart], both[apart])
+    found[count:, count:] += pairs + pairs.T
+    return _positive(found)
+
+
+def _to_mean(product: np.ndarray, slope: np.ndarray, chance: np.ndarray) -> np.ndarray:
+    """Correlations of pairs, each drawn to their mean, and that to nothing, as far as they are in doubt."""
+    told = product / np.maximum(slope, 1e-12)
+    weights = np.square(slope) / np.maximum(chance, 1e-12)
+    mean = float((weights * told).sum() / (weights.sum() + 1.0 / _PANELS**2))
+    between = max(1e-6, float((weights * np.square(told - mean) - 1.0).sum()) / max(float(weights.sum()), 1e-12))
+    return np.clip((told * between * weights + mean) / (between * weights + 1.0), _TRIED[0], _TRIED[-1])
+
+
+def _positive(link: np.ndarray) -> np.ndarray:
+    """The nearest correlations that can be: no eigenvalue is nothing."""
+    values, vectors = np.linalg.eigh(link)
     link = (vectors * np.maximum(values, _LEAST_OWN)) @ vectors.T
     deviation = np.sqrt(np.diag(link))
     return link / np.outer(deviation, deviation)

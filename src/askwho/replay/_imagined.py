@@ -16,7 +16,8 @@ from jaxtyping import Bool, Float, Int
 
 from askwho.core import Answers, Cell, task_errors
 from askwho.data import Log
-from askwho.replay._correlated import correlations, erring
+from askwho.replay._correlated import correlations, erring, with_told
+from askwho.replay._told import Told
 
 # Expected errors are kept so far from 0 and 1: nobody is known to be always right.
 _CLIP = 0.005
@@ -98,13 +99,17 @@ def _classes(log: Log, expected: np.ndarray, keep: np.ndarray, before: Before | 
     if before is not None:
         before = before._replace(likely=np.clip(before.likely, _CLIP, 1 - _CLIP))
         seen = Before(*(np.concatenate(pair) for pair in zip(before, seen, strict=True)))
-    erred = erring(likely, correlations(*seen), wrong, keep, rng)
+    told = Told.of(log.info, likely, wrong, asked, classes)
+    link = with_told(correlations(*seen), told.beyond, told.entities, likely, wrong, asked)
+    beside = np.where(keep[:, told.entities], told.beyond, np.nan)
+    erred, beyond = erring(likely, link, wrong, keep, rng, beside)
     donor = _donors(erred, wrong, asked, classes, keep, rng)
     values, states, info = log.answers.values.copy(), log.answers.states.copy(), log.info.copy()
     # What misleads is nobody's own wrong answer: it is borrowed once more.
     another = _donors(erred, wrong, asked, classes, keep, rng)
     follow, place, leads = _led(log.answers, wrong & asked, keep, erred, another, classes, rng)
     said = log.answers.values[place]
+    back = told.drawn(beyond, erred)
     for j in range(len(log.panel)):
         draw, source = ~keep[:, j], donor[:, j]
         right = draw & ~erred[:, j]
@@ -119,6 +124,10 @@ def _classes(log: Log, expected: np.ndarray, keep: np.ndarray, before: Before | 
         # A wrong answer that was borrowed from another query may be right here: then there is none.
         lucky = lost & (states[:, j] == Cell.ANSWERED) & (values[:, j] == log.truth.astype(values.dtype))
         states[lucky | (lost & (states[:, j] == Cell.NOT_ASKED)), j] = Cell.NO_ANSWER
+    # Where something would have come back at all, it goes by how hard the query is, and by who errs.
+    for t, j in enumerate(told.entities):
+        draw = ~keep[:, j] & np.isfinite(info[:, j])
+        info[draw, j] = back[draw, t]
     answers, came = Answers(values, states), erred.astype(np.float64)
     if log.weighed:
         came = task_errors(answers, log.truth, panel=log.panel, error=log.scored_by)
