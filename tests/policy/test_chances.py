@@ -120,7 +120,7 @@ def test_those_who_are_mostly_left_alone_with_what_they_are_bad_at_are_weighed_f
         asked = rng.random(own.shape) < chance
         cells = LearnedChances.learn(X[:rows], asked, np.arange(rows)).cells
         shares.append((cells * (own > 0)).sum(axis=0) / cells.sum(axis=0) - (own > 0).mean(axis=0))
-    # Four draws of five people: of 300 rows thirty each are of what one was seldom asked about, at five times the weight.
+    # Four draws of five people: of 300 rows thirty are of what one is seldom asked about, at five times the weight.
     assert np.mean(shares) == pytest.approx(0.0, abs=0.05)
 
 
