@@ -84,7 +84,7 @@ def holes_worlds(found: Found) -> list[str]:
                 str(len(tested)),
                 f"{_mean(held):.1%}, at the least {min(held):.1%}",
                 f"{_signed(_mean(off))}, at the worst {_signed(max(off, key=abs))}",
-                f"{_mean(fees):.1%}, at the least {min(fees):.1%}; off by {100 * beyond:+.1f}%" if fees else "-",
+                f"{_mean(fees):.1%}, at the least {min(fees):.1%}; off by {_signed(100 * beyond, 1)}%" if fees else "-",
                 f"{_signed(calibrated['off'])} ± {2 * calibrated['off_error']:.4f}",
                 f"{_mean(told):.1%}, at the least {min(told):.1%}" if told else "-",
             ]
