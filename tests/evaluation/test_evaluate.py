@@ -89,7 +89,9 @@ def test_a_handful_of_rows_tells_no_error():
     policy, log = cases.case("plain vote")
     result = evaluate(policy, log.rows(np.arange(29)), draws=20)
     assert all(row["error"] is None for kind in ("fixed_k", "adaptive", "entities") for row in result[kind])
-    assert all(value in (None, [None, None]) for value in result["headline"].values())
+    head = dict(result["headline"])
+    assert set(head.pop("untold")) == {name for name in head if not name.endswith("_interval")}
+    assert all(value in (None, [None, None]) for value in head.values())
     assert evaluate(policy, log.rows(np.arange(30)), draws=20)["adaptive"][0]["error"] is not None
 
 

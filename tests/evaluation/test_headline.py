@@ -90,6 +90,38 @@ def test_a_match_that_some_resamples_never_see_has_no_upper_end():
     assert head["fee_saved_interval"][0] is None
 
 
+MATCH = {"fee_to_match_best_single", "fee_saved"}
+AT_FEE, BEST = {"error_at_best_single_fee", "error_saved"}, {"best_error", "best_error_fee"}
+
+
+@pytest.mark.parametrize(
+    ("untold", "single_fee", "missing"),
+    [
+        ((), 3.0, set()),
+        # The dearest setting: what the second gets is not the best error.
+        ((0,), 3.0, AT_FEE | BEST),
+        ((0,), 1.5, BEST),
+        ((1,), 3.0, MATCH | AT_FEE),
+        ((1,), 4.5, MATCH),
+        ((2,), 3.0, MATCH),
+        ((2,), 0.5, MATCH | AT_FEE),
+        ((0, 1, 2), 3.0, {"best_single_error", "best_single_fee"} | MATCH | AT_FEE | BEST),
+    ],
+)
+def test_a_figure_that_hangs_on_what_is_not_told_is_not_told(untold, single_fee, missing):
+    rows = np.arange(200)
+    errors = np.array([(rows < wrong).astype(float) for wrong in (20, 40, 80)])
+    errors[list(untold), 25:] = np.nan
+    policy = tried(np.array([0.1, 0.2, 0.4]), np.array([4.0, 2.0, 1.0]))
+    found = {"adaptive": judged(errors, [4.0, 2.0, 1.0]), "sequential": []}
+    head = headline(policy, found, judged((rows < 50).astype(float)[None], [single_fee])[0])
+    assert set(head["untold"]) == missing
+    for name in head:
+        if not name.endswith("_interval") and name != "untold":
+            assert (head[name] is None) == (name in missing), name
+            assert (head[f"{name}_interval"] == [None, None]) == (name in missing), name
+
+
 def test_where_nothing_is_told_of_a_price_the_others_stand():
     rows = np.arange(100)
     errors = np.array([np.where(rows < 80, np.nan, 0.0), (rows < 20).astype(float)])
@@ -103,8 +135,12 @@ def test_where_nothing_is_told_of_a_price_the_others_stand():
     )
     assert [tally.told for tally in tallies] == [False, True]
     single = judged((rows < 30).astype(float)[None], [3.0])[0]
-    assert headline(policy, {"adaptive": tallies, "sequential": []}, single)["best_error"] == pytest.approx(0.2)
-    assert headline(policy, {"adaptive": tallies[:1], "sequential": []}, single)["best_error"] is None
+    head = headline(policy, {"adaptive": tallies, "sequential": []}, single)
+    assert head["fee_to_match_best_single"] == 1.0
+    assert head["best_error"] is None
+    assert headline(tried(np.array([0.0]), np.array([2.0])), {"adaptive": tallies[:1], "sequential": []}, single)[
+        "untold"
+    ][0] == "best_single_error"
 
 
 def test_evaluate_marks_what_held_out_rows_found_worth_its_fee():

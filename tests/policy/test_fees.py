@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from askwho import Target, load, save
-from askwho.data import read_log
+from askwho.data import Charged, read_log
 from askwho.fitting import fit
 from askwho.policy import Fees
 from tests import synthetic
@@ -44,15 +44,15 @@ def test_rows_are_foretold_without_having_been_seen():
     odd = charged.copy()
     odd[0] += 1.0
     fold = np.arange(60) % 3
-    _, plain = Fees.fit(X, charged, fold)
-    _, moved = Fees.fit(X, odd, fold)
+    _, plain = Fees.fit(X, Charged(charged), fold)
+    _, moved = Fees.fit(X, Charged(odd), fold)
     np.testing.assert_allclose(plain[fold == 0], moved[fold == 0])
     assert not np.allclose(plain[fold == 1], moved[fold == 1])
 
 
 def test_fees_that_are_always_the_same_need_no_model(log):
     X = np.random.default_rng(0).normal(size=(len(log), 2))
-    fees, foretold = Fees.fit(X, log.fees, np.arange(len(log)) % 3)
+    fees, foretold = Fees.fit(X, log.charged, np.arange(len(log)) % 3)
     assert fees.model is None
     np.testing.assert_array_equal(fees.usual, log.panel.fees)
     np.testing.assert_array_equal(foretold, log.fees)

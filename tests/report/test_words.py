@@ -15,6 +15,7 @@ def head(task="classification", error="auto", **changes):
         "fee_saved_interval": [0.6, 0.75],
         "error_saved": 0.18,
         "error_saved_interval": [0.12, 0.25],
+        "untold": [],
     }
     return {"unit": unit_of(error, task).to_json(), "headline": found | changes}
 
@@ -60,6 +61,11 @@ def head(task="classification", error="auto", **changes):
             head(error=COSTS, fee_to_match_best_single=None, fee_saved=None, error_saved=0.0),
             False,
             "Does not reach the cost of the best single ({best}); at its fee the same cost.",
+        ),
+        (
+            head(untold=["fee_to_match_best_single", "fee_saved"], fee_to_match_best_single=None, fee_saved=None),
+            False,
+            "Too few rows to tell what matches the error of the best single ({best}); at its fee 18% fewer errors.",
         ),
         (
             head(fee_saved=None, fee_saved_interval=[None, None], error_saved=None, error_saved_interval=[None, None]),

@@ -300,10 +300,10 @@ def evaluate(
     print_frontier("policy with k(x)", result["adaptive"], figure)
     if result["sequential"]:
         print_frontier("policy asking in turn", result["sequential"], figure)
-    missing = "not told: too few rows" if head["best_single_error"] is None else "out of reach"
     for key, value in head.items():
-        if not key.endswith("_interval"):
+        if f"{key}_interval" in head:
             ends = head[f"{key}_interval"]
+            missing = "not told: too few rows" if key in head["untold"] else "out of reach"
             shown = missing if value is None else f"{value:.4g}"
             # An end that is missing beside one that is there: some resamples never match the best single entity.
             low, high = ("out of reach" if end is None else f"{end:.4g}" for end in ends)

@@ -137,15 +137,19 @@ class Log:
         again: one class, somebody never asked, what the truth is.
         """
         (log,) = whole_log([self.rows(index)])
-        charged = log.charged.alone()
-        entities = [replace(each, fee=float(fee)) for each, fee in zip(log.panel.entities, charged.usual, strict=True)]
+        log = log.charging(log.charged.alone())
         task = log.task if log.truth is None else task_of(log.truth[log.audited], log.columns)
         if task != log.task:
             raise InvalidInputError(
                 f"`task` must be said where rows are kept apart, got 'auto': all rows tell of {log.task}, those that "
                 f"are left of {task}."
             )
-        return replace(log, panel=Panel(tuple(entities)), charged=charged)
+        return log
+
+    def charging(self, charged: Charged) -> "Log":
+        """Return the log with other fees, those of the mean query in its panel."""
+        entities = (replace(each, fee=float(fee)) for each, fee in zip(self.panel.entities, charged.usual, strict=True))
+        return replace(self, panel=Panel(tuple(entities)), charged=charged)
 
     def drawn(self, most: int) -> "Log":
         """Return a stratified sample of so many rows, alone; the log itself where it has no more, or `most` is 0."""

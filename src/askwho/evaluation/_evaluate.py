@@ -155,7 +155,7 @@ def figures(policy: Policy, sums: Sums) -> dict[str, Any]:
 
 def _settings_of(tried: Outcomes, tallies: Sequence[Tally]) -> list[dict[str, Any]]:
     """The settings of one kind, and which of them lie on the frontier of held-out rows: nothing is chosen on these."""
-    taken = set(frontier_of([tried], tallies).tolist()) if tallies else set[int]()
+    taken = set(frontier_of([tried]).tolist()) if tallies else set[int]()
     return [{**figures_of(tally), "on_frontier": i in taken} for i, tally in enumerate(tallies)]
 
 

@@ -14,16 +14,13 @@ from askwho.policy import Outcomes, Policy
 ROUNDING = 1e-14
 # Half the width of an interval of 95% in standard deviations, twice.
 _ACROSS = 2 * 1.96
-# What is told beside the best single's error, where anything is.
-_FIGURES = (
-    "best_single_fee",
-    "fee_to_match_best_single",
-    "fee_saved",
-    "error_at_best_single_fee",
-    "error_saved",
-    "best_error",
-    "best_error_fee",
-)
+# What hangs on the settings up to the one that matches the best single; on those beside its fee; on the dearest.
+_MATCH = ("fee_to_match_best_single", "fee_saved")
+_AT_FEE = ("error_at_best_single_fee", "error_saved")
+_BEST = ("best_error", "best_error_fee")
+# A tail of an interval: so many resamples may be silent.
+_FEW = 0.025
+_FIGURES = ("best_single_fee", *_MATCH, *_AT_FEE, *_BEST)
 
 
 def headline(policy: Policy, found: Mapping[str, Sequence[Tally]], single: Tally) -> dict[str, Any]:
@@ -31,8 +28,8 @@ def headline(policy: Policy, found: Mapping[str, Sequence[Tally]], single: Tally
 
     The settings are those on the frontier of what the policy did on held-out rows of its own log: the way that a budget
     goes as it grows. Of many settings judged on the same rows the best is partly the luckiest, the more so the fewer
-    rows stand behind each. Settings whose errors stand on too few rows take no part; where nothing is left, or too
-    little of the one entity, nothing is told.
+    rows stand behind each. A figure that hangs on a setting whose own error stands on too few rows is not told: what
+    others get would be another figure. `untold` names those.
 
     Args:
         policy: whose settings they are.
@@ -41,14 +38,17 @@ def headline(policy: Policy, found: Mapping[str, Sequence[Tally]], single: Tally
     """
     way = _Way.of(policy, found)
     if way is None or not single.told:
-        names = ("best_single_error", *_FIGURES)
-        return {key: value for name in names for key, value in ((name, None), (f"{name}_interval", [None, None]))}
+        return _untold({}, ("best_single_error", *_FIGURES))
     loss, fee, shown = _spread(single), single.fee, single.shown
     match, at_fee = way.fee_for(loss), way.loss_at(fee)
     # Ends are those of settings judged alone, which hold where errors are rare and where rows weigh unequally.
     ends = [shown(way.between(fee[:1], bound))[0] for bound in way.ends.T]
     last = shown(way.ends[-1])
-    return {
+    untold = () if way.tells_match(float(loss[0])) else _MATCH
+    # The single's fee lies between others in some resamples, where it differs by query.
+    untold += () if way.tells_at(float(fee[0])) and np.isnan(at_fee).mean() <= _FEW else _AT_FEE
+    untold += () if way.told[-1] else _BEST
+    told = {
         "best_single_error": float(shown(loss)[0]),
         "best_single_error_interval": plain(error_interval(single)),
         **both("best_single_fee", fee),
@@ -61,18 +61,23 @@ def headline(policy: Policy, found: Mapping[str, Sequence[Tally]], single: Tally
         "best_error_interval": plain([float(end) for end in last]),
         **both("best_error_fee", way.fees[:, -1]),
     }
+    return _untold(told, untold)
 
 
-def frontier_of(tried: Sequence[Outcomes], tallies: Sequence[Tally]) -> Int[np.ndarray, " h"]:
-    """Return the settings on the frontier of what was done on held-out rows, by rising fee, of those that are told.
+def _untold(told: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The figures without some, which are named."""
+    nothing = {key: value for name in names for key, value in ((name, None), (f"{name}_interval", [None, None]))}
+    return {**told, **nothing, "untold": list(names)}
+
+
+def frontier_of(tried: Sequence[Outcomes]) -> Int[np.ndarray, " h"]:
+    """Return the settings on the frontier of what was done on held-out rows, by rising fee.
 
     Args:
         tried: what was done at the prices of one kind of settings after another.
-        tallies: the same settings as judged.
     """
     fees, losses = (np.concatenate(each) for each in zip(*(each.trade() for each in tried), strict=True))
-    told = np.array([tally.told and not np.isnan(tally.loss).any() for tally in tallies], dtype=bool)
-    known = np.flatnonzero(told & np.isfinite(fees + losses))
+    known = np.flatnonzero(np.isfinite(fees + losses))
     return known[Frontier.of(fees[known], losses[known]).settings] if len(known) else known
 
 
@@ -80,25 +85,44 @@ class _Way:
     """Settings by rising fee, as judged: in the sample, and in each resample.
 
     Args:
-        fees: shape (draws + 1, h), rising in each row.
-        losses: shape (draws + 1, h).
-        ends: shape (h, 2), the interval of each mean loss.
+        told: shape (h,), of which settings enough is known.
+        fees: shape (draws + 1, h), rising in each row; of one whose fee is not known, that of the one before.
+        losses: shape (draws + 1, h); NaN where too little is known.
+        ends: shape (h, 2), the interval of each mean loss; NaN likewise.
     """
 
     def __init__(self, tallies: Sequence[Tally]) -> None:
-        self.fees: Float[np.ndarray, "b h"] = np.maximum.accumulate(np.column_stack([t.fee for t in tallies]), axis=1)
-        self.losses: Float[np.ndarray, "b h"] = np.column_stack([_spread(t) for t in tallies])
-        self.ends: Float[np.ndarray, "h 2"] = np.array([t.unit.losses(np.array(error_interval(t))) for t in tallies])
+        self.told = np.array([tally.told and not np.isnan(tally.loss).any() for tally in tallies], dtype=bool)
+        fees = np.column_stack([t.fee if t.paid else np.zeros(len(t.fee)) for t in tallies])
+        self.fees: Float[np.ndarray, "b h"] = np.maximum.accumulate(fees, axis=1)
+        losses, ends = np.full(self.fees.shape, np.nan), np.full((len(tallies), 2), np.nan)
+        for i in np.flatnonzero(self.told):
+            losses[:, i] = _spread(tallies[i])
+            ends[i] = tallies[i].unit.losses(np.array(error_interval(tallies[i])))
+        self.losses: Float[np.ndarray, "b h"] = losses
+        self.ends: Float[np.ndarray, "h 2"] = ends
 
     @classmethod
     def of(cls, policy: Policy, found: Mapping[str, Sequence[Tally]]) -> "_Way | None":
-        """Return the settings that the policy would take; None where nothing is told of any."""
+        """Return the settings that the policy would take; None where nothing is told of any of them."""
         kinds = [(policy.tried, found["adaptive"])]
         if policy.turns is not None and found["sequential"]:
             kinds.append((policy.turns.tried, found["sequential"]))
         tallies = [tally for _, judged in kinds for tally in judged]
-        taken = frontier_of([tried for tried, _ in kinds], tallies)
-        return cls([tallies[i] for i in taken]) if len(taken) else None
+        taken = frontier_of([tried for tried, _ in kinds])
+        way = cls([tallies[i] for i in taken]) if len(taken) else None
+        return way if way is not None and way.told.any() else None
+
+    def tells_at(self, budget: float) -> bool:
+        """Whether enough is known of both settings that a mean fee lies between."""
+        after = min(int(self.fees[0].searchsorted(budget)), len(self.told) - 1)
+        before = max(after - 1, 0) if self.fees[0, after] > budget else after
+        return bool(self.told[[before, after]].all())
+
+    def tells_match(self, loss: float) -> bool:
+        """Whether enough is known of all settings up to the one that comes down to a mean loss; of all, if none does."""
+        reached = np.flatnonzero(self.told & (self.losses[0] <= loss * (1 + ROUNDING)))
+        return bool(self.told[: int(reached[0]) + 1 if len(reached) else None].all())
 
     def loss_at(self, budgets: Float[np.ndarray, " b"]) -> Float[np.ndarray, " b"]:
         """Return the mean loss of the mixture that a mean fee buys; of the cheapest setting, where that is dearer."""

@@ -82,6 +82,7 @@ class Behind:
         doubt: sum of squares of what may come beyond what is expected of rows, weighed: of a share it is the squared
             weight times the variance that such a share has, of numbers what each row would weigh times the square.
         excess: what all rows weigh, less how many there are: 0 but for chance, where it is known who was likely asked.
+        unpaid: of how many rows it is not known what would be paid.
     """
 
     seen: float
@@ -89,6 +90,7 @@ class Behind:
     variance: float
     doubt: float
     excess: float
+    unpaid: float
 
     def __add__(self, other: "Behind") -> "Behind":
         return Behind(
@@ -97,6 +99,7 @@ class Behind:
             self.variance + other.variance,
             self.doubt + other.doubt,
             self.excess + other.excess,
+            self.unpaid + other.unpaid,
         )
 
 
@@ -171,7 +174,7 @@ class Tally:
     @property
     def paid(self) -> bool:
         """Whether it is known what was paid: of every row, or of enough that stand for the others."""
-        return self.told or not (self.charged != 0).any()
+        return self.told or self.behind.unpaid == 0
 
     @property
     def loss(self) -> Float[np.ndarray, " b"]:
@@ -280,6 +283,7 @@ class Resamples:
                         0.0 if share is None or point.variance is None else float(np.square(share) @ point.variance),
                         self._doubt(point, share),
                         0.0 if share is None or point.weights is None else float(share.sum() - len(share)),
+                        float(np.isnan(point.fees).sum()),
                     ),
                     point.labels,
                     {name: _sums(values, share) for name, values in point.means.items()},

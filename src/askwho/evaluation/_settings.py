@@ -94,7 +94,7 @@ def fixed_points(policy: Policy, held: Replay, ranked: Ranked | None = None) -> 
 
 def single_point(held: Replay, entity: int) -> Point:
     """Always one entity."""
-    point = Point(held.log.errors[:, entity], held.log.fees[:, entity], {"k": 1})
+    point = Point(held.log.errors[:, entity], held.log.charged.in_means[:, entity], {"k": 1})
     if held.chances is None:
         return point
     members = np.zeros(held.asked.shape, dtype=bool)
@@ -118,7 +118,7 @@ def everyone_points(policy: Policy, held: Replay) -> dict[str, list[Point]]:
     by_error = outside[np.argsort(mean_errors[outside], kind="stable")]
     order = np.tile(by_error, (len(log), 1))
     everyone = held.as_in_training(np.clip(mean_errors, 1e-6, log.unit.most))
-    fees = np.where(np.isnan(log.errors), 0.0, log.fees)[:, by_error].sum(axis=1)
+    fees = log.charged.in_means[:, by_error].sum(axis=1)
     labels = {"k": len(by_error)}
     return {
         name: [_of_everybody(Point(everyone.errors(order, rule)[:, -1], fees, labels), held)]
@@ -156,7 +156,14 @@ def oracle_points(policy: Policy, held: Replay) -> list[Point]:
     key = np.where(np.isnan(errors), np.inf, errors)
     order = np.lexsort((np.broadcast_to(held.log.fees, key.shape), key), axis=1)[:, : policy.cardinality.width]
     best, paid = held.best_of(order), held.paid(order)
-    return [_of_everybody(Point(best[:, k], paid[:, k], {"k": k + 1}), held) for k in range(best.shape[1])]
+    points = [_of_everybody(Point(best[:, k], paid[:, k], {"k": k + 1}), held) for k in range(best.shape[1])]
+    if held.chances is None:
+        return points
+    # Whom it would ask goes by what everybody answered, and so does what it would pay.
+    nothing = np.zeros(len(held.log))
+    return [
+        replace(point, fees=np.where(np.isnan(point.errors), np.nan, point.fees), foreseen=nothing) for point in points
+    ]
 
 
 def _of_everybody(point: Point, held: Replay) -> Point:
@@ -171,9 +178,7 @@ def _of_everybody(point: Point, held: Replay) -> Point:
     return replace(
         point,
         errors=np.where(there, point.errors, np.nan),
-        fees=np.where(there, point.fees, np.nan),
         weights=held.chances.weights(everybody),
-        foreseen=np.zeros(len(point.fees)),
     )
 
 

@@ -31,6 +31,7 @@ from askwho.policy import (
     Combine,
     Combiner,
     Facts,
+    Fees,
     Judge,
     Past,
     Policy,
@@ -39,7 +40,7 @@ from askwho.policy import (
     check_rule,
     grouped,
 )
-from askwho.replay import Replay, alike, chances_of, constant_committees, corrected, looked_up
+from askwho.replay import Replay, alike, chances_of, constant_committees, corrected, looked_up, with_fees
 
 # What a fold must hold to teach anything.
 _ROWS_A_FOLD = 4
@@ -176,6 +177,9 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
     width = _width(whole, given.max_k)
     classes = 0 if whole.answers is None or whole.task != "classification" else _different(whole.answers)
     chances, mistake = chances_of(whole, X, looked), mean_mistake(whole)
+    if whole.charged.guessed:
+        # A fee is told whether its truth was looked up or not.
+        whole = with_fees(whole, X, Fees.fit(X, whole.charged, fold)[1], chances if looked is None else None)
     judge, seen, trials, width = learn_judge(
         whole,
         X,
@@ -265,6 +269,7 @@ def _untold(
         said, shares = trial.base.say(X, None if encoder.text is None else encoder.texts(log.known))
         log = log.behind(panel, answers_of_all(panel, len(log), said=said, given=log.answers))
     seen = Seen(X, judge.judge(X), judge.fees.of(X), said, shares)
+    log = with_fees(log, X, seen.fees, None)
     case = None if log.answers is None else combiner.case(log.answers, seen, log.info)
     return Replay(log, seen, combiner, None if case is None else replace(case, there=seen.judged.covered))
 

@@ -53,7 +53,7 @@ def learn_judge(
         random_state: the seed.
         say: called with a line of text.
     """
-    fees, foreseen = Fees.fit(X, log.fees, fold)
+    fees, foreseen = Fees.fit(X, log.charged, fold)
     coverage, covered = Coverage.fit(X, ~np.isnan(log.errors), fold)
     weights = log.panel.error_weights
     combiner = Combiner(log.task, TO_COMPARE[log.task] if log.answers is not None else None, n_classes, mistake=mistake)

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from askwho import _validation as check
 from askwho._parts import State, part
 from askwho._types import FloatTable
+from askwho.data import Charged
 from askwho.learners import Linear, cross_fit
 
 
@@ -30,14 +31,18 @@ class Fees:
 
     @classmethod
     def fit(
-        cls, X: Float[np.ndarray, "n d"], charged: Float[np.ndarray, "n a"], fold: Int[np.ndarray, " n"]
+        cls, X: Float[np.ndarray, "n d"], charged: Charged, fold: Int[np.ndarray, " n"]
     ) -> tuple["Fees", FloatTable]:
-        """Return what is charged, and what is foretold of each row without having seen it, shape (n, |A|)."""
-        bounds = np.stack([charged.min(axis=0), charged.max(axis=0)])
-        if (charged == charged[0]).all():
-            return cls(np.array(charged[0]), None, bounds), np.broadcast_to(charged[0], charged.shape)
-        made = cls(charged.mean(axis=0), Linear().fit(X, charged), bounds)
-        return made, np.clip(cross_fit(Linear, X, charged, fold), *bounds)
+        """Return what is charged, and what is foretold of each row without having seen it, shape (n, |A|).
+
+        Where nobody told a fee nothing is learned of it: what stands in is no more than was foretold.
+        """
+        fees, told = charged.fees, charged.told
+        bounds = np.stack([np.nanmin(told, axis=0), np.nanmax(told, axis=0)])
+        if (bounds[0] == bounds[1]).all():
+            return cls(bounds[0], None, bounds), np.broadcast_to(bounds[0], fees.shape)
+        made = cls(charged.usual, Linear().fit(X, told), bounds)
+        return made, np.clip(cross_fit(Linear, X, told, fold), *bounds)
 
     def of(self, X: Float[np.ndarray, "n d"]) -> FloatTable:
         """Return expected fees, shape (n, |A|)."""

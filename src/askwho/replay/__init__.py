@@ -1,7 +1,7 @@
 """A policy, or its parts, on logged rows: the one way for fitting, calibrating, evaluating and reporting."""
 
 from askwho.replay._alike import Judges, alike, constant_committees
-from askwho.replay._chances import chances_of, looked_up
+from askwho.replay._chances import chances_of, looked_up, with_fees
 from askwho.replay._joined import checked_scores, joined
 from askwho.replay._later import later, none_later
 from askwho.replay._prices import price_grid
@@ -34,4 +34,5 @@ __all__ = [
     "none_later",
     "pooled_ratio",
     "price_grid",
+    "with_fees",
 ]

@@ -52,7 +52,7 @@ def alike(replay: Replay, members: Int[np.ndarray, "c K"], anew: Sequence[Replay
     judged, some = replay.seen.judged, [tuple(each[each >= 0].tolist()) for each in members]
     orders = [in_front(judged, each)[:, : len(each)] for each in some]
     got = np.stack([_errors(replay, order, judges) for order in orders])
-    paid = np.stack([in_order(replay.log.fees, order).sum(axis=1) for order in orders])
+    paid = np.stack([in_order(replay.log.charged.in_means, order).sum(axis=1) for order in orders])
     if replay.chances is not None:
         weights = np.stack([replay.chances.weights(_inside(order, judged.expected.shape)) for order in orders])
         expected = np.mean([alike(rows, members, judges=judges).errors for rows in anew], axis=0)

@@ -3,9 +3,32 @@
 import numpy as np
 from jaxtyping import Float
 
+from askwho._types import FloatTable
 from askwho.core import Answers, Cell
 from askwho.data import Log
 from askwho.policy import Chances, GivenChances, LearnedChances, learn_looked_up
+
+
+def with_fees(log: Log, X: Float[np.ndarray, "n d"], foretold: FloatTable, chances: Chances | None) -> Log:
+    """Return the log with fees that nobody told as its queries foretell them; itself where all were told.
+
+    Mostly a fee is told where somebody was asked: then it is known how likely that was, or it was learned already.
+
+    Args:
+        log: its rows.
+        X: shape (n, d), the same encoded.
+        foretold: shape (n, |A|), what each is expected to charge, by models that did not see the row.
+        chances: with what probability those were asked who were; None where everybody was.
+    """
+    if not log.charged.guessed or log.charged.untold is None:
+        return log
+    told, own = ~log.charged.untold, log.panel.own
+    if chances is not None and log.audited.all() and np.array_equal(told[:, ~own], log.asked[:, ~own]):
+        weights = chances.cells
+    else:
+        learned = LearnedChances.learn(X, told, log.groups)
+        weights = told.astype(np.float64) if learned is None else learned.cells
+    return log.charging(log.charged.foretold(foretold, weights))
 
 
 def looked_up(log: Log, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"] | None:

@@ -37,7 +37,7 @@ from askwho.policy import (
     mean_error,
     named_answers,
 )
-from askwho.replay._chances import chances_of, looked_up
+from askwho.replay._chances import chances_of, looked_up, with_fees
 from askwho.replay._imagined import Before, imagined
 from askwho.replay._joined import checked_scores, joined
 from askwho.replay._others import Others
@@ -112,6 +112,7 @@ class Replay:
         if case is not None:
             case = policy.combiner.laid_out(replace(case, there=seen.judged.covered))
         chances = chances_of(whole, seen.X, looked_up(whole, seen.X))
+        whole = with_fees(whole, seen.X, seen.fees, chances)
         return cls(whole, seen, policy.combiner, case, chances, policy.past)
 
     def rows(self, chosen: Int[np.ndarray, " m"]) -> "Replay":
@@ -195,8 +196,8 @@ class Replay:
         return argsorted(rng.random(self.log.errors.shape))[:, :width]
 
     def paid(self, order: Order, rows: Int[np.ndarray, " m"] | None = None) -> Float[np.ndarray, "m K"]:
-        """Return what the first k really charged, shape (n, K); of some rows, or of all."""
-        return running(in_order(self.log.fees, order, rows))
+        """Return what the first k charged, as it counts in a mean, shape (n, K); of some rows, or of all."""
+        return running(in_order(self.log.charged.in_means, order, rows))
 
     def errors(
         self, order: Order, rule: str | Combine | None = None, *, rows: Int[np.ndarray, " m"] | None = None
@@ -402,6 +403,9 @@ class Replay:
     def ends(self, asking: Asking, prices: Sequence[float]) -> tuple[Taken, Int[np.ndarray, "p n"]]:
         """Return all that asking in turn comes to, each end once, and which each query has at a price, shape (p, n)."""
         _, case, _, _ = self.believed()
+        log = self.log
+        # Where all that follows is imagined, whoever is asked is paid for as at once; else rows stand for others whole.
+        charged = log.charged.in_means if log.answers is not None and log.audited.all() else log.fees
         every, n, count = np.arange(len(self.log)), len(self.log), 0
         found: list[Taken] = []
         places: list[np.ndarray] = []
@@ -418,7 +422,7 @@ class Replay:
             values, came = self.settled(turns.believed, turns.members(self.asked.shape[1]), rows)
             errors = np.where(turns.known, came, np.nan)
             # What would have been paid beyond an answer that the log does not have is not known either.
-            fees = np.where(turns.known, turns.paid(self.log.fees[block]), np.nan)
+            fees = np.where(turns.known, turns.paid(charged[block]), np.nan)
             found.append(Taken(self._scored(errors, rows), fees, turns.order, values))
             places.append(turns.place + count)
             count += len(rows)

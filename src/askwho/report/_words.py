@@ -117,6 +117,8 @@ def _matching(head: Mapping[str, Any], unit: Unit) -> tuple[float | None, str, s
         # Some resamples never match it, at no fee.
         ends = f"{ends} or more" if low is None else f"{ends} to {number(_round(1 - low))}"
         around = f"{ends} of the fee for the same {unit.name}"
+    if "fee_to_match_best_single" in head["untold"]:
+        return None, f"Too few rows to tell what matches the {unit.name} of the best single ({{best}})", ""
     if head["fee_to_match_best_single"] is None:
         return None, f"Does not reach the {unit.name} of the best single ({{best}})", around
     if head["fee_saved"] is None:
