@@ -179,10 +179,13 @@ def test_a_truth_that_says_nothing_is_none():
 
 
 def test_check_compares_by_the_rule():
-    found = describe(table(), Columns(**COLUMNS, same="numeric"))
-    assert found.usable
-    assert found.summary["task"] == "classification"
-    assert [round(entity["error"] * 23) for entity in found.entities] == [0, 1, 0]
+    few = describe(table(), Columns(**COLUMNS, same="numeric"))
+    assert few.usable
+    assert few.summary["task"] == "classification"
+    # Of fewer than thirty answers nothing is told.
+    assert [(entity["scored"], entity["error"]) for entity in few.entities] == [(24, None), (23, None), (24, None)]
+    found = describe({name: np.tile(column, 2) for name, column in table().items()}, Columns(**COLUMNS, same="numeric"))
+    assert [round(entity["error"] * 46) for entity in found.entities] == [0, 2, 0]
     assert not describe(table(), Columns(**COLUMNS)).usable
 
 

@@ -1,4 +1,4 @@
-"""Fees by query that are told only where somebody was asked: of dear queries more are told, or fewer, and means hold."""
+"""Fees by query that are told only of who was asked: of dear queries more are told, or fewer, and means hold."""
 
 import numpy as np
 import pytest

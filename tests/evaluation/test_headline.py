@@ -138,9 +138,12 @@ def test_where_nothing_is_told_of_a_price_the_others_stand():
     head = headline(policy, {"adaptive": tallies, "sequential": []}, single)
     assert head["fee_to_match_best_single"] == 1.0
     assert head["best_error"] is None
-    assert headline(tried(np.array([0.0]), np.array([2.0])), {"adaptive": tallies[:1], "sequential": []}, single)[
-        "untold"
-    ][0] == "best_single_error"
+    assert (
+        headline(tried(np.array([0.0]), np.array([2.0])), {"adaptive": tallies[:1], "sequential": []}, single)[
+            "untold"
+        ][0]
+        == "best_single_error"
+    )
 
 
 def test_evaluate_marks_what_held_out_rows_found_worth_its_fee():

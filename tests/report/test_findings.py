@@ -40,7 +40,7 @@ def test_shares_add_up(decided):
 def test_changed_queries_are_told_as_they_were(decided):
     found = changes.changes_of(decided)
     truth = decided.held.log.truth
-    assert found.better + found.worse <= found.several
+    assert found.better + found.worse <= found.several[1] <= found.several[0]
     assert len(found.shown) == min(10, found.better + found.worse)
     for one in found.shown:
         assert one.why.query == one.row
@@ -88,6 +88,22 @@ def test_expectations_that_hold_lie_on_the_line():
     assert sum(b.error_interval[0] <= b.expected <= b.error_interval[1] for b in bins) >= 8
     assert findings.gap(findings.reliability(expected, np.zeros((4000, 2)), resamples)) > 0.45
     assert findings.reliability(expected, np.full((4000, 2), np.nan), resamples) == []
+
+
+def test_a_bin_of_fewer_than_thirty_rows_or_groups_is_left_out():
+    expected, errors = np.full((59, 1), 0.5), np.zeros((59, 1))
+    alone = Resamples.of(np.arange(59), Unit(), draws=5)
+    assert [b.n for b in findings.reliability(expected, errors, alone)] == [59]
+    few = np.where(np.arange(59)[:, None] < 29, errors, np.nan)
+    assert findings.reliability(expected, few, alone) == []
+    # Fifty-nine answers about thirty queries are thirty; of twenty groups they are twenty at the most.
+    pairs = Resamples.of(np.arange(59) // 3, Unit(), draws=5)
+    assert findings.reliability(expected, errors, pairs) == []
+    # Most queries look like many others: those that do not are few.
+    tied = np.where(np.arange(100)[:, None] < 10, 0.1, 0.8)
+    tied[-40:] = 0.9
+    bins = findings.reliability(tied, np.zeros((100, 1)), Resamples.of(np.arange(100), Unit(), draws=5))
+    assert [b.n for b in bins] == [50, 40]
 
 
 def test_squared_errors_are_shown_as_their_root():

@@ -90,7 +90,15 @@ def check(
         if found.entities:
             print_table(
                 ["entity", "fee", "asked", "error" if error_costs is None else COST],
-                [[e["name"], f"{e['fee']:g}", f"{e['asked']:.1%}", f"{e['error']:.4f}"] for e in found.entities],
+                [
+                    [
+                        e["name"],
+                        f"{e['fee']:g}",
+                        f"{e['asked']:.1%}",
+                        "too few rows" if e["error"] is None else f"{e['error']:.4f}",
+                    ]
+                    for e in found.entities
+                ],
             )
         for problem in found.problems:
             where = f" in {problem.column!r}" if problem.column else ""

@@ -55,7 +55,7 @@ class Charged:
 
     @property
     def in_means(self) -> FloatTable:
-        """What stands for the fees in a mean over queries, whoever is asked before anything is heard, shape (n, |A|)."""
+        """What stands for fees in a mean over queries, whoever is asked before anything is heard, shape (n, |A|)."""
         return self.fees if self.robust is None else self.robust
 
     def foretold(self, expected: FloatTable, weights: FloatTable) -> "Charged":

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from askwho._unit import Unit
+from askwho._unit import FEWEST_EFFECTIVE, Unit
 from askwho.data._columns import Columns, Resolved, check_cells, resolve
 from askwho.data._drift import OverTime
 from askwho.data._holes import Together
@@ -67,7 +67,8 @@ def describe(source: Any, columns: Columns) -> Description:  # noqa: ANN401 - as
                     columns=names,
                 )
             problems += [*seen.faults(), *seen.dropped(), *together.problems(list(names)), *moving.problems()]
-    return Description(seen.rows, summary, entities, problems)
+    told = [each if each["scored"] >= FEWEST_EFFECTIVE else {**each, "error": None} for each in entities]
+    return Description(seen.rows, summary, told, problems)
 
 
 def _tables(source: str | Path | Table, texts: tuple[str, ...] = ()) -> Iterator[Table]:
@@ -120,6 +121,12 @@ def _entities(logs: Iterator[Log], together: Together, moving: OverTime) -> list
     means = unit.all_shown(losses / asked)
     each = constant if constant is not None else (fees / rows).tolist()
     return [
-        {"name": name, "fee": float(fee), "asked": float(count) / audited, "error": float(mean)}
+        {
+            "name": name,
+            "fee": float(fee),
+            "asked": float(count) / audited,
+            "scored": int(count),
+            "error": float(mean),
+        }
         for name, fee, count, mean in zip(names, each, asked, means, strict=True)
     ]

@@ -14,13 +14,16 @@ from askwho.policy import Outcomes, Policy
 ROUNDING = 1e-14
 # Half the width of an interval of 95% in standard deviations, twice.
 _ACROSS = 2 * 1.96
-# What hangs on the settings up to the one that matches the best single; on those beside its fee; on the dearest.
+# What hangs on the settings up to the one that matches the best single.
 _MATCH = ("fee_to_match_best_single", "fee_saved")
+# What hangs on those beside its fee.
 _AT_FEE = ("error_at_best_single_fee", "error_saved")
+# What hangs on the dearest.
 _BEST = ("best_error", "best_error_fee")
+# What is told beside the best single's error, where anything is.
+_FIGURES = ("best_single_fee", *_MATCH, *_AT_FEE, *_BEST)
 # A tail of an interval: so many resamples may be silent.
 _FEW = 0.025
-_FIGURES = ("best_single_fee", *_MATCH, *_AT_FEE, *_BEST)
 
 
 def headline(policy: Policy, found: Mapping[str, Sequence[Tally]], single: Tally) -> dict[str, Any]:
@@ -96,7 +99,7 @@ class _Way:
         fees = np.column_stack([t.fee if t.paid else np.zeros(len(t.fee)) for t in tallies])
         self.fees: Float[np.ndarray, "b h"] = np.maximum.accumulate(fees, axis=1)
         losses, ends = np.full(self.fees.shape, np.nan), np.full((len(tallies), 2), np.nan)
-        for i in np.flatnonzero(self.told):
+        for i in np.flatnonzero(self.told).tolist():
             losses[:, i] = _spread(tallies[i])
             ends[i] = tallies[i].unit.losses(np.array(error_interval(tallies[i])))
         self.losses: Float[np.ndarray, "b h"] = losses
@@ -120,7 +123,7 @@ class _Way:
         return bool(self.told[[before, after]].all())
 
     def tells_match(self, loss: float) -> bool:
-        """Whether enough is known of all settings up to the one that comes down to a mean loss; of all, if none does."""
+        """Whether enough is known of all settings up to the one that comes down to a mean loss, or of all."""
         reached = np.flatnonzero(self.told & (self.losses[0] <= loss * (1 + ROUNDING)))
         return bool(self.told[: int(reached[0]) + 1 if len(reached) else None].all())
 

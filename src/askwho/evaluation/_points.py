@@ -11,9 +11,8 @@ from scipy.special import betaincinv, ndtri, stdtrit
 
 from askwho._fast import loops
 from askwho._splitmix import mixed, step, uniform
-from askwho._unit import Unit
+from askwho._unit import FEWEST_EFFECTIVE, Unit
 from askwho.data import fingerprints
-from askwho.policy import FEWEST_EFFECTIVE
 
 # Weights add up to the rows, if it is true how likely each was asked, and everybody could have been. Where they are
 # more by this part, and by so many standard errors, it is not true. By hand: of made logs that were asked in turn, of

@@ -5,7 +5,7 @@ from askwho.beliefs import Asking, Beliefs, Case, Grades, Intervals, NumberCase,
 from askwho.policy._assign import Assigned, Given, Limit, Online, assign
 from askwho.policy._calibration import Calibration
 from askwho.policy._cardinality import Cardinality, CardinalityNetworks
-from askwho.policy._chances import FEWEST_EFFECTIVE, Chances, effective
+from askwho.policy._chances import Chances, effective
 from askwho.policy._combiner import POSTERIOR, SPREAD, Combiner, check_rule, rule_names
 from askwho.policy._coverage import Coverage
 from askwho.policy._curve import Curve
@@ -32,7 +32,6 @@ from askwho.policy._turns import InTurn
 from askwho.policy._why import Past, Reason, Why
 
 __all__ = [
-    "FEWEST_EFFECTIVE",
     "FEWEST_ROWS",
     "POSTERIOR",
     "SHARES",

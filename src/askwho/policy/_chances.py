@@ -5,9 +5,6 @@ from abc import ABC, abstractmethod
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-FEWEST_EFFECTIVE = 30
-"""Figures on fewer effective rows are not told: a share of thirty has a standard error of nine points."""
-
 
 class Chances(ABC):
     """What rows weigh for a committee: one by the probability that all of it could be heard, and scored."""

@@ -10,12 +10,12 @@ from jaxtyping import Bool, Float, Int, Shaped
 from numpy.typing import ArrayLike
 
 from askwho._types import FloatTable, Order
+from askwho._unit import FEWEST_EFFECTIVE
 from askwho.core import Answers, Cell, argsorted, elementwise_error, in_order, running, unusable_errors
 from askwho.data import Log
 from askwho.exceptions import InvalidInputError
 from askwho.metrics import Frontier, area, best_of_k, prefix_errors, stated_budgets
 from askwho.policy import (
-    FEWEST_EFFECTIVE,
     Asking,
     Beliefs,
     Cardinality,

@@ -28,7 +28,8 @@ def changed(changes: Changes | None, decided: Decided) -> Html:
             title,
             absent("The log holds grades, not answers: nothing is combined, and the first is believed."),
         )
-    if not changes.several:
+    many, known = changes.several
+    if not known:
         return section(
             "changed",
             title,
@@ -39,8 +40,9 @@ def changed(changes: Changes | None, decided: Decided) -> Html:
         closer, further = "right where the first alone was wrong", "wrong where the first alone was right"
     elif unit.name == COST:
         closer, further = "less costly than the first alone", "more costly"
+    whose = "" if many == known else f"; of {known:,} of these the log holds what all of them said"
     words = (
-        f"More than one was asked about {changes.several:,} queries. The committee was {closer} in {changes.better:,} "
+        f"More than one is asked about {many:,} queries{whose}. The committee was {closer} in {changes.better:,} "
         f"of them, and {further} in {changes.worse:,}."
     )
     chosen = "" if not changes.shown else f" Below are {len(changes.shown)}, both kinds in proportion."

@@ -41,13 +41,13 @@ class Changes:
     """How often a committee changed the outcome, and some of the queries where it did.
 
     Args:
-        several: about how many queries more than one was asked, and the outcome is known.
+        several: about how many queries more than one is asked, and of how many of these the outcome is known.
         better: how often the committee got less error than its first member alone.
         worse: how often more.
         shown: some of both, in proportion, the largest changes first.
     """
 
-    several: int
+    several: tuple[int, int]
     better: int
     worse: int
     shown: tuple[Changed, ...]
@@ -59,12 +59,14 @@ def changes_of(decided: Decided, most: int = 10) -> Changes | None:
     log, answers = held.log, held.log.answers
     if answers is None or log.truth is None:
         return None
-    known = (decisions.k > 1) & ~np.isnan(decided.errors) & ~np.isnan(decided.first)
+    many = decisions.k > 1
+    known = many & ~np.isnan(decided.errors) & ~np.isnan(decided.first)
+    several = int(many.sum()), int(known.sum())
     change = np.where(known, decided.first - decided.errors, 0.0)
     better, worse = int((change > 0).sum()), int((change < 0).sum())
     rows = _chosen(change, better, worse, most)
     if not len(rows):
-        return Changes(int(known.sum()), better, worse, ())
+        return Changes(several, better, worse, ())
     part = held.rows(rows)
     order, k = decisions.order[rows], decisions.k[rows]
     first, last = part.said(order, np.ones(len(rows), dtype=np.intp)), part.said(order, k)
@@ -74,7 +76,7 @@ def changes_of(decided: Decided, most: int = 10) -> Changes | None:
         said = {names[j]: part.answer(i, j) for j in order[i, : k[i]].tolist()}
         pair = float(decided.first[row]), float(decided.errors[row])
         shown.append(Changed(row, bool(change[row] > 0), first[i], last[i], log.truth[row], pair, said, why))
-    return Changes(int(known.sum()), better, worse, tuple(shown))
+    return Changes(several, better, worse, tuple(shown))
 
 
 def _chosen(change: np.ndarray, better: int, worse: int, most: int) -> Int[np.ndarray, " m"]:

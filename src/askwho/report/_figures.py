@@ -121,7 +121,7 @@ def calibration(chosen: Sequence[Bin], whose: str, entities: Sequence[Bin], unit
 
     def paint(figure: Any, *, phone: bool) -> None:  # noqa: ANN401
         axis = figure.subplots()
-        top = max(max(b.expected, b.error or 0.0, b.error_interval[1] or 0.0) for b in [*chosen, *entities])
+        top = max(max(b.expected, b.error, b.error_interval[1] or 0.0) for b in [*chosen, *entities])
         axis.plot([0, top * 1.05], [0, top * 1.05], "--", color=LIGHT["muted"], linewidth=1, label="as expected")
         for bins, colour, mark, name in (
             (entities, LIGHT["muted"], "o", "each entity alone"),

@@ -6,16 +6,15 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
+from askwho._unit import FEWEST_EFFECTIVE
 from askwho.data import Log
 from askwho.evaluation import Point, Resamples, figures_of, interval, point_of
-from askwho.policy import Decisions, Policy, Target
+from askwho.policy import Decisions, Policy, Target, effective
 from askwho.replay import Replay
 from askwho.report._html import plain
 
 MOST_GROUPS = 24
 """Groups that a table and a figure can hold and still be read."""
-# Over so many queries a mean error is good to a tenth: a bin of fewer says nothing.
-_FEWEST_IN_A_BIN = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,13 +109,13 @@ class Bin:
     Args:
         n: how many.
         expected: mean expected error, as it is shown.
-        error: what came; None where nothing can be scored.
+        error: what came.
         error_interval: of what came.
     """
 
     n: int
     expected: float
-    error: float | None
+    error: float
     error_interval: list[float | None]
 
 
@@ -125,7 +124,7 @@ def reliability(
 ) -> list[Bin]:
     """Return expected and observed errors in bins of equal size by expected error, over cells that can be scored.
 
-    A reliability diagram (DeGroot and Fienberg 1983).
+    A reliability diagram (DeGroot and Fienberg 1983). A bin of too few rows, or of too few groups, is left out.
     """
     there = ~np.isnan(errors) & np.isfinite(expected)
     if not there.any():
@@ -136,6 +135,8 @@ def reliability(
     for b in range(int(codes.max()) + 1):
         inside = codes == b
         total, count = np.where(inside, errors, 0.0).sum(axis=1), inside.sum(axis=1)
+        if effective(count.astype(np.float64), resamples.group) < FEWEST_EFFECTIVE:
+            continue
         # Cells of one row are drawn together: they are of one query.
         drawn = resamples.weights @ count
         means = np.divide(resamples.weights @ total, drawn, out=np.full(len(drawn), np.nan), where=drawn > 0)
@@ -150,12 +151,12 @@ def gap(bins: list[Bin]) -> float:
 
     The expected calibration error (Naeini, Cooper and Hauskrecht 2015), of errors.
     """
-    return float(np.average([abs(b.expected - (b.error or 0.0)) for b in bins], weights=[b.n for b in bins]))
+    return float(np.average([abs(b.expected - b.error) for b in bins], weights=[b.n for b in bins]))
 
 
 def bins_of(values: Float[np.ndarray, " n"], most: int = 10) -> Int[np.ndarray, " n"]:
     """Return the bin of each value, shape (n,), from the lowest: as many of equal size as there are rows and values."""
-    count = max(1, min(most, len(values) // _FEWEST_IN_A_BIN))
+    count = max(1, min(most, len(values) // FEWEST_EFFECTIVE))
     edges = np.unique(np.quantile(values, np.arange(1, count) / count))
     _, codes = np.unique(np.searchsorted(edges, values, side="right"), return_inverse=True)
     return codes.reshape(-1)

@@ -206,7 +206,7 @@ def calibration(chosen: Sequence[Bin], whose: str, entities: Sequence[Bin], unit
     """Return how far expected errors can be trusted, of what was chosen (`whose`, in words) and of everybody alone."""
     title = "Can its expectations be trusted?"
     if not entities:
-        return section("calibration", title, absent("Nobody whom the policy knows was asked in this log."))
+        return section("calibration", title, absent("Fewer than 30 effective rows tell what came."))
 
     def spell(value: float | None) -> str:
         return error_of(value, unit)
