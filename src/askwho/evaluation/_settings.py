@@ -130,23 +130,24 @@ def random_points(policy: Policy, held: Replay, *, random_state: int = 0) -> lis
     """Committees of k drawn at random, the mean over repeats, by k."""
     rng = np.random.default_rng(random_state)
     width = policy.cardinality.width
-    errors, fees, weights = [], [], []
+    errors, weights = [], []
+    # Of so many drawn at random each charges what all do in the mean.
+    paid = held.log.charged.in_means.mean(axis=1, keepdims=True) * np.arange(1, width + 1)
     for _ in range(_REPEATS):
         order = held.at_random(rng, width)
         errors.append(held.errors(order, "majority" if held.log.task == "classification" else "mean"))
-        fees.append(held.paid(order))
         if held.chances is not None:
             weights.append(held.chances.prefixes(order))
     came = np.stack(errors)
     if held.chances is None and not np.isnan(came).any():
-        mean, paid = came.mean(axis=0), np.mean(fees, axis=0)
+        mean = came.mean(axis=0)
         return [Point(mean[:, k], paid[:, k], {"k": k + 1}) for k in range(mean.shape[1])]
     weights = weights or [np.ones(came.shape[1:])] * _REPEATS
     # A query of which no draw can be scored stays unscored; any other counts by the draws that can.
     share = np.where(np.isnan(came), 0.0, np.stack(weights)[:, :, : came.shape[2]])
     total = (share * np.where(np.isnan(came), 0.0, came)).sum(axis=0)
     mean = np.divide(total, share.sum(axis=0), out=np.full(total.shape, np.nan), where=share.any(axis=0))
-    paid, weight = np.mean(fees, axis=0), share.mean(axis=0)
+    weight = share.mean(axis=0)
     return [Point(mean[:, k], paid[:, k], {"k": k + 1}, weights=weight[:, k]) for k in range(mean.shape[1])]
 
 
