@@ -89,7 +89,8 @@ def write(found: Mapping[str, Any], out: Path) -> list[str]:
 def markdown(found: Mapping[str, Any]) -> str:
     """Return an experiment as a page of tables."""
     quick = "**A quick run: fewer seeds and epochs than the experiment. Its figures are no results.**"
-    bare = f"**Without an image encoder: k(x) is learned from the policy's own scores. {ENCODER_AT_HAND}**"
+    why = "A quick run has none." if found["quick"] else ENCODER_AT_HAND
+    bare = f"**Without an image encoder: k(x) is learned from the policy's own scores. {why}**"
     lines = [f"# {found['experiment']}", "", *([quick, ""] if found["quick"] else [])]
     lines += [bare, ""] if found["settings"].get(ENCODER) == NO_ENCODER else []
     how = (
