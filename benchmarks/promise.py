@@ -70,7 +70,7 @@ def main() -> None:
     results: dict[str, Any] = {"confidence": CONFIDENCE, "rows": ROWS, "draws": arguments.draws}
     for task in ("classification", "regression"):
         results[task] = study(task, arguments.population, arguments.draws)
-    results["from_fit"] = from_fit(arguments.draws, SEED, auto=arguments.draws // 5)
+    results["from_fit"] = from_fit(arguments.draws, auto=arguments.draws // 5)
     results["provenance"] = provenance(seed=SEED, libraries=("numpy", "scipy", "scikit-learn", "askwho"))
     write_down(results, arguments.out)
 

@@ -7,7 +7,8 @@ does is judged on the whole population. Targets are set beforehand, on a policy 
 Six populations: classes; numbers, of light tails and of heavy ones (Student's t of 2.5, cut at the cap); classes in
 groups of one row to thirty, whose rows fare alike, those of large groups worse; and fees that differ by query, up to
 three times as much as usual, or with heavy tails (Pareto's law of 1.3, cut at the cap). The learner is linear, so that
-there can be many draws; of classes once more whatever `auto` takes.
+there can be many draws; of classes once more whatever `auto` takes. Where fees are constant, logs of 1,000 rows are
+fitted once more with four tenths kept apart: what a larger part buys.
 
     python benchmarks/promise_from_fit.py [--draws 500] [--auto 100] [--workers 2] [--kept FILE] [--out FILE]
 """
@@ -33,16 +34,20 @@ from askwho.policy import Outcomes, Policy, Setting, Target
 from askwho.policy._promises import Promises, shown_within
 from askwho.replay import Replay
 
+SEED = 0
 FEES = {"cheap": 0.02, "middle": 0.06, "dear": 0.2}
 POPULATION = 4_000
 CLASSES = 3
 CONFIDENCE, KEPT = 0.95, 0.3
+# The larger part, and the logs for which it is tried: there a budget leaves a tenth unspent with the usual one.
+MORE_KEPT, MORE_ROWS = 0.4, 1_000
 KINDS = ("classes", "groups", "fees", "numbers", "heavy fees", "heavy numbers")
 ROWS = (250, 400, 1_000, 4_000)
 AUTO_ROWS = 400
 """Rows of the logs for which the learner is chosen too."""
-# A log of 4,000 rows takes as long as five of 400: of these a quarter of the draws are made.
-SELDOM, OFTEN = 4, 4_000
+# A log of 4,000 rows takes as long as five of 400: of these a quarter of the draws are made. Of 250 rows few tight
+# errors can be promised at all: four times the draws tell what part of them is.
+DRAWS = {250: 4.0, 4_000: 0.25}
 # No answer is further off than this, nor any mean of answers; and no query is charged more: light tails, heavy ones.
 MAX_LOSS, MAX_FEE = {"numbers": 4.0, "heavy numbers": 12.0}, {"fees": 3 * sum(FEES.values()), "heavy fees": 20.0}
 # Pareto's law has no variance below 2, and Student's no fourth moment below 4.
@@ -62,12 +67,20 @@ class World:
         log: all of it.
         committee: how answers are combined; only classes that are believed in can be asked in turn.
         learner: of the policies.
+        kept: the part of a log that is kept for promises.
     """
 
     kind: str
     log: Log
     committee: str
     learner: str = "linear"
+    kept: float = KEPT
+
+    @property
+    def name(self) -> str:
+        """What the cells of this population are called."""
+        learned = "" if self.learner == "linear" else f", {self.learner}"
+        return f"{self.kind}{learned}" + ("" if self.kept == KEPT else f", {self.kept:g} kept")
 
     @classmethod
     def of(cls, kind: str, seed: int) -> "World":
@@ -133,7 +146,7 @@ class World:
             base="none",
             committee=self.committee,
             cv=2,
-            promise=KEPT,
+            promise=self.kept,
             random_state=seed,
         )
 
@@ -151,7 +164,7 @@ class World:
     @cached_property
     def targets(self) -> dict[str, Target]:
         """What is asked for: targets in the midst of what can be had, and close to its end, where many are refused."""
-        judged = Judged(self, self.fitted(1_000, 2**31))
+        judged = Judged(self, replace(self, kept=KEPT).fitted(1_000, 2**31))
         fees, errors = np.array([judged.of(Setting(p, p, 0.0), in_turn=False) for p in judged.prices]).T
         budget, near = (float(fees.min() * (fees.max() / fees.min()) ** part) for part in (0.4, 0.1))
         error, close = (float(errors.min() + part * (errors[fees.argmin()] - errors.min())) for part in (0.5, 0.15))
@@ -228,7 +241,6 @@ def kept_rows(policy: Policy, *, in_turn: bool) -> Outcomes:
 
 def from_fit(
     draws: int,
-    seed: int,
     *,
     auto: int = 0,
     workers: int = 1,
@@ -239,7 +251,6 @@ def from_fit(
 
     Args:
         draws: of each population and number of rows.
-        seed: of all of it.
         auto: draws of classes in which the learner is chosen too.
         workers: how many processes draw.
         kinds: which populations.
@@ -249,18 +260,18 @@ def from_fit(
     if kept is not None and kept.is_file():
         cells = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
     done = {(cell["population"], cell["rows"]) for cell in cells}
-    plan = [(kind, n, "linear", max(1, draws // SELDOM) if n >= OFTEN else draws) for kind in kinds for n in ROWS]
-    plan += [("classes", AUTO_ROWS, "auto", auto)] if auto else []
-    plan = [each for each in plan if (_name(each[0], each[2]), each[1]) not in done]
-    commit = provenance(seed=seed)["commit"]
+    plan = [(_world(kind), n, max(1, round(draws * DRAWS.get(n, 1.0)))) for kind in kinds for n in ROWS]
+    plan += [(_world(kind, kept=MORE_KEPT), MORE_ROWS, draws) for kind in kinds if kind not in (*MAX_FEE, "groups")]
+    plan += [(_world("classes", "auto"), AUTO_ROWS, auto)] if auto else []
+    plan = [each for each in plan if (each[0].name, each[1]) not in done]
+    commit = provenance(seed=SEED)["commit"]
     with ProcessPoolExecutor(workers) as pool:
-        for kind, n, learner, count in plan:
+        for world, n, count in plan:
             found: dict[str, list[tuple[bool, bool, float, float, bool]]] = {}
-            todo = [(kind, n, learner, seed, seed + 1 + draw) for draw in range(count)]
+            todo = [(world.kind, world.learner, world.kept, n, SEED + 1 + draw) for draw in range(count)]
             for drawn in pool.map(_one, todo, chunksize=5):
                 for name, each in drawn:
                     found.setdefault(name, []).append(each)
-            world = _world(kind, learner, seed)
             fresh = [_cell(world, n, name, each) | {"commit": commit} for name, each in found.items()]
             if kept is not None:
                 with kept.open("a", encoding="utf-8") as file:
@@ -275,18 +286,18 @@ def from_fit(
     return cells
 
 
-@lru_cache(maxsize=2)
-def _world(kind: str, learner: str, seed: int) -> World:
+@lru_cache
+def _world(kind: str, learner: str = "linear", kept: float = KEPT) -> World:
     """The population, made once in each process."""
-    return replace(World.of(kind, seed), learner=learner)
+    return replace(World.of(kind, SEED), learner=learner, kept=kept)
 
 
-def _one(given: tuple[str, int, str, int, int]) -> list[tuple[str, tuple[bool, bool, float, float, bool]]]:
-    kind, n, learner, seed, draw = given
+def _one(given: tuple[str, str, float, int, int]) -> list[tuple[str, tuple[bool, bool, float, float, bool]]]:
+    kind, learner, kept, n, draw = given
     # What could have been promised instead is looked for where a promise is refused: nobody reads it here.
     for name in ("_least_fee", "_least_error"):
         setattr(Promises, name, lambda *_: np.inf)
-    return list(_draw(_world(kind, learner, seed), n, draw))
+    return list(_draw(_world(kind, learner, kept), n, draw))
 
 
 def _draw(world: World, n: int, seed: int) -> Iterator[tuple[str, tuple[bool, bool, float, float, bool]]]:
@@ -307,15 +318,11 @@ def _draw(world: World, n: int, seed: int) -> Iterator[tuple[str, tuple[bool, bo
             yield label, (True, fee > most_fee or error > most_error, fee, error, could)
 
 
-def _name(kind: str, learner: str) -> str:
-    return kind if learner == "linear" else f"{kind}, {learner}"
-
-
 def _cell(world: World, n: int, name: str, rows: list[tuple[bool, bool, float, float, bool]]) -> dict[str, Any]:
     promised, broken, fees, errors, could = (np.array(each) for each in zip(*rows, strict=True))
     target = world.targets[name.removesuffix(", in turn")]
     out: dict[str, Any] = {
-        "population": _name(world.kind, world.learner),
+        "population": world.name,
         "rows": n,
         "target": name,
         "draws": len(rows),
@@ -343,8 +350,8 @@ def main() -> None:
     parser.add_argument("--kept", type=Path, help="a file of cells as they come: what is in it is not made again")
     given = parser.parse_args()
     kinds = given.kinds.split(",") if given.kinds else KINDS
-    cells = from_fit(given.draws, 0, auto=given.auto, workers=given.workers, kinds=kinds, kept=given.kept)
-    write_down({"confidence": CONFIDENCE, "from_fit": cells, "provenance": provenance(seed=0)}, given.out)
+    cells = from_fit(given.draws, auto=given.auto, workers=given.workers, kinds=kinds, kept=given.kept)
+    write_down({"confidence": CONFIDENCE, "from_fit": cells, "provenance": provenance(seed=SEED)}, given.out)
 
 
 if __name__ == "__main__":
