@@ -22,14 +22,12 @@ from askwho.core import Cell, folds
 from askwho.data import Log
 from askwho.evaluation import Point
 from askwho_studies.logs._committees import SkippedError
-from askwho_studies.logs._split import Split
+from askwho_studies.logs._split import MOST_CLASSES, Split
 
 # Words and pairs of words, there or not: in 2^18 buckets those of a log seldom meet.
 _WORDS: Any = HashingVectorizer(n_features=2**18, ngram_range=(1, 2), alternate_sign=False, norm="l2", binary=True)
 # Of more classes words alone do not tell, by hand: a rival that cannot win would only take long.
 _MOST_TEXT_CLASSES = 5
-# Scikit-learn's boosted trees take no more categories of a feature.
-_MOST_CATEGORIES = 255
 # Strengths of a linear rival, a decade apart, of which training rows choose.
 _PENALTIES = (0.01, 0.1, 1.0)
 # Rounds of boosting, of which training rows choose, by hand: more take longer in proportion.
@@ -38,6 +36,7 @@ _ROUNDS = (25.0, 75.0)
 
 def stacking_linear(split: Split) -> list[Point]:
     """A logistic model of one-hot answers and features, or ridge regression of answers and features; asks everyone."""
+    _needs_classes(split)
     train, test = _design(split)
     return [_point(split, _tuned(split, train, test, _linear, _PENALTIES), asks=True)]
 
@@ -46,12 +45,8 @@ def stacking_boosted(split: Split) -> list[Point]:
     """Boosted trees of answers, as categories, and features; asks everyone."""
     if not split.classes:
         return [_point(split, _boosted_numbers(split), asks=True)]
-    _needs_truth(split)
+    _needs_classes(split)
     votes = split.votes(split.train)
-    if max(len(np.unique(each)) for each in votes.T) > _MOST_CATEGORIES:
-        raise SkippedError(
-            f"somebody gave more than {_MOST_CATEGORIES} different answers, which trees cannot tell apart"
-        )
     train, test = (
         np.hstack([np.where(codes < 0, np.nan, codes), X])
         for codes, X in ((votes, split.X_train), (split.votes(split.test), split.X_test))
@@ -179,6 +174,13 @@ def _truths(split: Split) -> np.ndarray:
 def _needs_truth(split: Split) -> None:
     if split.train.answers is None or split.train.truth is None:
         raise SkippedError("grades do not say what the right answer is")
+
+
+def _needs_classes(split: Split) -> None:
+    """Free answers have no models of each, whatever stacks them: see `MOST_CLASSES`."""
+    _needs_truth(split)
+    if split.classes and len(split.labels) > MOST_CLASSES:
+        raise SkippedError(f"more than {MOST_CLASSES} labels: there is no model of each")
 
 
 def _point(split: Split, said: np.ndarray, *, asks: bool) -> Point:
