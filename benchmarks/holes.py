@@ -50,6 +50,8 @@ def main() -> None:
     names = given.logs.split(",") if given.logs else log_names(given.data)
     modes = given.modes.split(",") if given.modes else MODES
     found: list[dict[str, Any]] = [] if given.kept is None or not given.kept.is_file() else _read(given.kept)
+    source = provenance(seed=0)
+    here = {name: source[name] for name in ("commit", "versions", "hardware")}
     done = {(row["log"], row["seed"], row["mode"]) for row in found}
     for name in names:
         log = load_log(given.data, name)
@@ -63,7 +65,7 @@ def main() -> None:
                     continue
                 policy = fit(log.rows(np.sort(train)), learner=given.learner, random_state=seed)
                 for mode in modes[1:]:
-                    row = {"log": name, "seed": seed, "mode": mode}
+                    row = {"log": name, "seed": seed, "mode": mode, "where": here}
                     found.append(row | judged(policy, log.rows(np.sort(test)), mode, seed))
                     _keep(given.kept, found[-1:])
                     print(found[-1], flush=True)
@@ -73,7 +75,8 @@ def main() -> None:
                 thinned = thin(log.rows(np.sort(train)), mode, seed)
                 policy = fit(thinned, learner=given.learner, random_state=seed)
                 rows = [
-                    {"log": name, "seed": seed, "mode": mode, **row} for row in judge(policy, log.rows(np.sort(test)))
+                    {"log": name, "seed": seed, "mode": mode, "where": here, **row}
+                    for row in judge(policy, log.rows(np.sort(test)))
                 ]
                 took = time.perf_counter() - start
                 found += rows
@@ -82,7 +85,15 @@ def main() -> None:
     summary = summarise_judged(found) if given.judge else summarise(found)
     if given.out is not None:
         # The rows are in the file of those kept, and many.
-        write_down({"summary": summary, "provenance": provenance(seed=0)}, given.out)
+        write_down({"summary": summary, "provenance": source | {"measured_on": _machines(found)}}, given.out)
+
+
+def _machines(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The commits and machines that rows are of, with how many pieces each has."""
+    pieces: dict[str, set[tuple[Any, ...]]] = {}
+    for row in found:
+        pieces.setdefault(json.dumps(row["where"]), set()).add((row["log"], row["seed"], row["mode"]))
+    return [json.loads(where) | {"pieces": len(some)} for where, some in pieces.items()]
 
 
 def _read(kept: Path) -> list[dict[str, Any]]:

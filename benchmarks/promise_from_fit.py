@@ -46,8 +46,8 @@ ROWS = (250, 400, 1_000, 4_000)
 AUTO_ROWS = 400
 """Rows of the logs for which the learner is chosen too."""
 # A log of 4,000 rows takes as long as five of 400: of these a quarter of the draws are made. Of 250 rows few tight
-# errors can be promised at all: four times the draws tell what part of them is.
-DRAWS = {250: 4.0, 4_000: 0.25}
+# errors can be promised at all, of 1,000 rows of numbers few errors: four times the draws tell what part of them is.
+DRAWS = {(kind, 4_000): 0.25 for kind in KINDS} | {(kind, 250): 4.0 for kind in KINDS} | {("numbers", 1_000): 4.0}
 # No answer is further off than this, nor any mean of answers; and no query is charged more: light tails, heavy ones.
 MAX_LOSS, MAX_FEE = {"numbers": 4.0, "heavy numbers": 12.0}, {"fees": 3 * sum(FEES.values()), "heavy fees": 20.0}
 # Pareto's law has no variance below 2, and Student's no fourth moment below 4.
@@ -260,7 +260,7 @@ def from_fit(
     if kept is not None and kept.is_file():
         cells = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
     done = {(cell["population"], cell["rows"]) for cell in cells}
-    plan = [(_world(kind), n, max(1, round(draws * DRAWS.get(n, 1.0)))) for kind in kinds for n in ROWS]
+    plan = [(_world(kind), n, max(1, round(draws * DRAWS.get((kind, n), 1.0)))) for kind in kinds for n in ROWS]
     plan += [(_world(kind, kept=MORE_KEPT), MORE_ROWS, draws) for kind in kinds if kind not in (*MAX_FEE, "groups")]
     plan += [(_world("classes", "auto"), AUTO_ROWS, auto)] if auto else []
     plan = [each for each in plan if (each[0].name, each[1]) not in done]
