@@ -169,13 +169,6 @@ def test_a_damaged_order_is_refused(cascade):
         read_part(state)
 
 
-def test_a_long_log_is_learned_from_by_some_of_its_rows(world, monkeypatch):
-    monkeypatch.setattr("askwho.beliefs._cascade._MOST_ROWS", 400)
-    few = made(world)
-    assert few.order[4, :2].max() < 2
-    np.testing.assert_array_equal(few.weights, made(world).weights)
-
-
 def test_efficient_are_who_stand_highest_at_some_price():
     errors = np.array([0.5, 0.3, 0.1, 0.6, 0.31, 0.7, 0.65, 0.05])
     fees = np.array([0.1, 0.2, 0.5, 0.9, 0.8, 0.9, 0.9, 1.0])

@@ -23,8 +23,6 @@ _RATES = np.concatenate([[0.0], np.geomspace(0.05, 20.0, 12)])
 _RIDGE = 0.01
 # Beside what was expected of stopping, so much of what it costs is as it came: beliefs of few rows may be off.
 _CAME = 0.5
-# Rows that a cascade is learned from at the most, by hand: it has so few weights that more take longer for nothing.
-_MOST_ROWS = 2_000
 # The change in cost of asking where nobody is left: as in `askwho.beliefs._asking`.
 _NEVER = 1e9
 # A constant, and what `_lines` says of a state.
@@ -74,7 +72,6 @@ class Cascade:
         entities: Int[np.ndarray, " e"],
         orders: Sequence[tuple[int, ...]],
         free_start: bool,
-        random_state: int = 0,
     ) -> "Cascade":
         """Return the order of the least cost at each price, each stopped as backward induction has it.
 
@@ -87,16 +84,12 @@ class Cascade:
             entities: shape (e,).
             orders: of indices into `entities`; those that begin alike follow each other.
             free_start: whether a decision can be made before anybody is asked.
-            random_state: the seed of the rows that are drawn of a longer log.
         """
-        rows = np.arange(len(case))
-        if len(rows) > _MOST_ROWS:
-            rows = np.sort(np.random.default_rng(random_state).choice(rows, _MOST_ROWS, replace=False))
-        small, paid, right = case.rows(rows).only(entities), fees[rows][:, entities], truth[rows]
+        small, paid = case.only(entities), fees[:, entities]
         least, depth = np.full(len(prices), np.inf), max(map(len, orders))
         order = np.full((len(prices), depth), -1)
         weights = np.zeros((depth, _LINES, len(prices)))
-        for one, met in _met(pool, small, right, orders):
+        for one, met in _met(pool, small, truth, orders):
             cost, found = _induced(one, met, paid, prices, free_start=free_start)
             better = cost < least
             least[better] = cost[better]
