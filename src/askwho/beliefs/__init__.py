@@ -3,6 +3,7 @@
 from askwho.beliefs._asking import NEVER, Asking, Basis, worth_asking
 from askwho.beliefs._beliefs import Beliefs
 from askwho.beliefs._by_sets import BySets
+from askwho.beliefs._cascade import Cascade, efficient, orders_of
 from askwho.beliefs._evidence import Evidence, Heard
 from askwho.beliefs._grades import Grades, named_answers
 from askwho.beliefs._intervals import Intervals
@@ -24,6 +25,7 @@ __all__ = [
     "Basis",
     "Beliefs",
     "BySets",
+    "Cascade",
     "Case",
     "Evidence",
     "Grades",
@@ -43,8 +45,10 @@ __all__ = [
     "Turns",
     "World",
     "asking_without",
+    "efficient",
     "in_turn",
     "named_answers",
+    "orders_of",
     "random_masks",
     "with_answers",
     "with_member",

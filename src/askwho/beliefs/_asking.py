@@ -10,7 +10,8 @@ from jaxtyping import Bool, Float, Float32, Int, Shaped
 from askwho import _parts
 from askwho._fast import loops
 from askwho._parts import part
-from askwho.beliefs._pooled import Heard, Pooled, World, numbers_of
+from askwho.beliefs._cascade import Cascade
+from askwho.beliefs._pooled import Heard, Pooled, World, believed_after, numbers_of
 from askwho.exceptions import InvalidInputError
 
 # Nobody is asked a seventh, by hand: each question more is one more round of regressions, on ever fewer rows.
@@ -119,6 +120,8 @@ class Asking:
         once: shape (p,), at which prices one is asked, by what is expected alone, and nobody after; None for none.
         by_sets: whether there is a basis for each set of those asked before, numbered by 2^j for entity j; all but the
             last set, after which nobody is left.
+        cascade: whom to ask at the prices at which an order that is the same for every query is no worse; None where
+            there is none.
     """
 
     entities: Int[np.ndarray, " e"]
@@ -129,6 +132,16 @@ class Asking:
     pool: Pooled
     once: Bool[np.ndarray, " p"] | None = None
     by_sets: bool = False
+    cascade: Cascade | None = None
+
+    def at(self, fee_weight: float) -> "Asking | Cascade":
+        """Return the rule that is followed at a price: the cascade, where it has taken it."""
+        return self if self.cascade is None or not self.cascade.takes(fee_weight) else self.cascade
+
+    @property
+    def most(self) -> int:
+        """How many may be asked about a query at any price."""
+        return self.depth if self.cascade is None else max(self.depth, self.cascade.depth)
 
     @property
     def depth(self) -> int:
@@ -309,19 +322,8 @@ class Asking:
         return change
 
     def believe(self, pool: Pooled, case: World, asked: Bool[np.ndarray, "n a"]) -> Float[np.ndarray, "n c"]:
-        """Return what is believed after those were asked, shape (n, C).
-
-        By the weights of `entities`, which know each other better; by everybody's `pool` where others answered too.
-        """
-        others = asked & case.spoke
-        others[:, self.entities] = False
-        small = case.only(self.entities)
-        believed = self.pool.probabilities(small, self.pool.hear_all(small, asked[:, self.entities]))
-        rows = np.flatnonzero(others.any(axis=1))
-        if rows.size:
-            some = case.rows(rows)
-            believed[rows] = pool.probabilities(some, pool.hear_all(some, asked[rows]))
-        return believed
+        """Return what is believed after those were asked, shape (n, C): see `believed_after`."""
+        return believed_after(self.pool, self.entities, pool, case, asked)
 
     def _between(self, fee_weight: float) -> tuple[int, int, float]:
         """The two prices around one, and how far it is from the first to the second."""
@@ -356,7 +358,8 @@ class Asking:
         if self.by_sets:
             state.plain["by_sets"] = True
         state.arrays |= {f"gains-{level}": gains for level, gains in enumerate(self.gains)}
-        return state.hold(pool=self.pool, **{f"basis-{level}": basis for level, basis in enumerate(self.bases)})
+        bases = {f"basis-{level}": basis for level, basis in enumerate(self.bases)}
+        return state.hold(pool=self.pool, cascade=self.cascade, **bases)
 
     @classmethod
     def from_state(cls, state: _parts.State) -> "Asking":
@@ -374,7 +377,8 @@ class Asking:
                 f"`gains` must be of every set of the {len(entities)} entities but the last, got {len(bases)}: the "
                 "artefact is damaged."
             )
-        return cls(entities.astype(np.intp), prices, bases, found, free_start, pool, once, by_sets)
+        cascade: Cascade | None = state.read("cascade")
+        return cls(entities.astype(np.intp), prices, bases, found, free_start, pool, once, by_sets, cascade)
 
 
 def worth_asking(

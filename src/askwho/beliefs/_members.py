@@ -217,6 +217,8 @@ def asking_without(asking: Asking, j: int) -> Asking | None:
     entities = entities - (entities > j)
     if not len(kept):
         return None
+    if asking.cascade is not None:
+        asking = replace(asking, cascade=asking.cascade.without(j))
     if not len(place):
         return replace(asking, entities=entities, pool=asking.pool.without(j))
     if asking.by_sets:

@@ -91,6 +91,35 @@ class Pooled(Protocol):
         ...
 
 
+def believed_after(
+    few: Pooled,
+    entities: Int[np.ndarray, " e"],
+    pool: Pooled,
+    case: World,
+    asked: Bool[np.ndarray, "n a"],
+) -> Float[np.ndarray, "n c"]:
+    """Return what is believed after those were asked, shape (n, C).
+
+    By the weights of `entities`, which know each other better; by everybody's where others answered too.
+
+    Args:
+        few: how the answers of `entities` alone are believed together.
+        entities: shape (e,).
+        pool: how everybody's are.
+        case: what was heard.
+        asked: shape (n, |A|).
+    """
+    others = asked & case.spoke
+    others[:, entities] = False
+    small = case.only(entities)
+    believed = few.probabilities(small, few.hear_all(small, asked[:, entities]))
+    rows = np.flatnonzero(others.any(axis=1))
+    if rows.size:
+        some = case.rows(rows)
+        believed[rows] = pool.probabilities(some, pool.hear_all(some, asked[rows]))
+    return believed
+
+
 def numbers_of(asked: Bool[np.ndarray, "n a"]) -> Int[np.ndarray, " n"]:
     """Return the number of each query's set of those asked, shape (n,): entity j is worth 2^j."""
     return asked @ (1 << np.arange(asked.shape[1]))

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from askwho._fast import loops
 from askwho.beliefs._asking import NEVER, Asking
+from askwho.beliefs._cascade import Cascade
 from askwho.beliefs._pooled import World
 from askwho.beliefs._stacked import Stacked, Told
 
@@ -73,19 +75,52 @@ def in_turn(
         asked: shape (n, |A|), whose answers are known.
         own: shape (|A|,), who answers without being asked, and so is heard before the first question.
     """
-    first = np.flatnonzero(own[asking.entities])[: asking.depth] if own is not None else np.arange(0)
-    small, few = case.only(asking.entities), asking.pool
+    rules = [asking.at(price) for price in fee_weights]
+    found: list[tuple[list[int], Turns]] = []
+    for rule in (asking, asking.cascade):
+        chosen = [p for p, one in enumerate(rules) if one is rule]
+        if rule is not None and (chosen or not rules):
+            found.append((chosen, _walked(rule, case, fees, [fee_weights[p] for p in chosen], asked, own)))
+    return found[0][1] if len(found) == 1 else _together(found, len(case))
+
+
+def _walked(
+    rule: Asking | Cascade,
+    case: World,
+    fees: Float[np.ndarray, "n a"],
+    fee_weights: Sequence[float],
+    asked: Bool[np.ndarray, "n a"],
+    own: Bool[np.ndarray, " a"] | None,
+) -> Turns:
+    """What one rule comes to at some prices."""
+    first = np.flatnonzero(own[rule.entities])[: rule.depth] if own is not None else np.arange(0)
+    small, few = case.only(rule.entities), rule.pool
     if isinstance(few, Stacked):
         small = few.laid_out(small)
-    paid, there = fees[:, asking.entities], asked[:, asking.entities]
-    walk = _Walk(asking, small, paid, there, fee_weights, first)
-    members = _members(walk.order, asked.shape[1])[:, asking.entities]
+    paid, there = fees[:, rule.entities], asked[:, rule.entities]
+    walk = _Walk(rule, small, paid, there, fee_weights, first)
+    members = _members(walk.order, asked.shape[1])[:, rule.entities]
     if isinstance(few, Stacked):
         believed = few.probabilities(small, Told(walk.rows, members))
     else:
         some = small.rows(walk.rows)
         believed = few.probabilities(some, few.hear_all(some, members))
     return Turns(walk.rows, walk.order, believed, walk.known, walk.place)
+
+
+def _together(found: Sequence[tuple[list[int], Turns]], n: int) -> Turns:
+    """The ends of several rules, each at its own prices."""
+    depth, count = max(turns.order.shape[1] for _, turns in found), 0
+    place = np.empty((sum(len(chosen) for chosen, _ in found), n), dtype=np.intp)
+    for chosen, turns in found:
+        place[chosen] = turns.place + count
+        count += len(turns.rows)
+    every = [turns for _, turns in found]
+    orders = [np.pad(each.order, ((0, 0), (0, depth - each.order.shape[1])), constant_values=-1) for each in every]
+    rows, believed, known = (
+        np.concatenate([getattr(each, name) for each in every]) for name in ("rows", "believed", "known")
+    )
+    return Turns(rows, np.concatenate(orders), believed, known, place)
 
 
 class _Walk:
@@ -102,8 +137,8 @@ class _Walk:
 
     def __init__(
         self,
-        asking: Asking,
-        case: World,
+        asking: Asking | Cascade,
+        case: Any,  # noqa: ANN401 - of the kind that the rule is of
         fees: Float[np.ndarray, "n e"],
         there: Bool[np.ndarray, "n e"],
         fee_weights: Sequence[float],

@@ -42,7 +42,7 @@ def setting_of(policy: "Policy", target: Target, *, in_turn: bool) -> Setting:
         raise InvalidInputError(why_no_turns(policy))
     tried, width = policy.tried, policy.cardinality.width
     if in_turn and policy.turns is not None:
-        tried, width = policy.turns.tried, policy.turns.asking.depth
+        tried, width = policy.turns.tried, policy.turns.asking.most
     fees = policy.judge.fees
     by_query = fees.model is not None or isinstance(policy.columns.fees, str)
     if target.max_error is None and free_of(policy, target) is not None and not (by_query and target.confidence):

@@ -27,7 +27,9 @@ def check_sound(policy: "Policy") -> None:
     check.same_shape(policy.past.features[:1], "past", blank.shape, "one number for each feature")
     for table in (policy.past.errors, policy.past.expected):
         check.same_shape(table[:1], "past", (1, size), "one error for each entity")
-    if policy.turns is not None and not np.isin(policy.turns.asking.entities, np.arange(size)).all():
+    asking = None if policy.turns is None else policy.turns.asking
+    rules = () if asking is None else (asking,) if asking.cascade is None else (asking, asking.cascade)
+    if not all(np.isin(rule.entities, np.arange(size)).all() for rule in rules):
         raise InvalidInputError("`turns` must ask entities of the panel, got others: the artefact is damaged.")
     pool = None if policy.turns is None else policy.turns.asking.pool
     if isinstance(pool, Kept) and pool.links.shape[1] > size:

@@ -1,12 +1,13 @@
 """Asking in turn: the rule, what it did on held-out rows, and the next question of a query."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from askwho._parts import State, part
-from askwho.beliefs import NEVER, Asking, Beliefs, Grades, Numbers, World
+from askwho.beliefs import NEVER, Asking, Beliefs, Cascade, Case, Grades, Numbers, World
 from askwho.core import in_order
 from askwho.policy._outcomes import Outcomes
 
@@ -52,19 +53,21 @@ class InTurn:
             left = in_order(free, alike)
             first = in_order(alike, left.argmax(axis=1)[:, None])[:, 0]
             return np.where(left.any(axis=1), first, -1), asking.believe(beliefs.pool, case, asked)
-        small, price = case.only(asking.entities), fees[:, asking.entities]
-        entity = np.full(len(case), -1)
-        inside = asked[:, asking.entities]
+        entity, believed = np.full(len(case), -1), asking.believe(beliefs.pool, case, asked)
         nobody = np.logical_not(np.any(asked & ~beliefs.silent, axis=1))
-        heard = asking.pool.hear_all(small, inside)
         for rate in np.unique(fee_weights).tolist() if len(asking.entities) else ():
-            rows = np.flatnonzero(fee_weights == rate)
-            change, _ = asking.changes(small, heard.some(rows), price[rows], rate)
+            rows, rule = np.flatnonzero(fee_weights == rate), asking.at(rate)
+            some, inside = case.rows(rows), asked[rows]
+            small: Any = some.only(rule.entities)
+            heard = rule.pool.hear_all(small, inside[:, rule.entities])
+            change, _ = rule.changes(small, heard, fees[rows[:, None], rule.entities], rate)
             best = change.argmin(axis=1)
             least = change[np.arange(len(rows)), best]
-            go = (least < 0) | (np.take(nobody, rows) & (not asking.free_start) & (least < NEVER))
-            entity[rows[go]] = asking.entities[best[go]]
-        return entity, asking.believe(beliefs.pool, case, asked)
+            go = (least < 0) | (np.take(nobody, rows) & (not rule.free_start) & (least < NEVER))
+            entity[rows[go]] = rule.entities[best[go]]
+            if isinstance(rule, Cascade) and isinstance(some, Case):
+                believed[rows] = rule.believe(beliefs.pool, some, inside)
+        return entity, believed
 
     def to_state(self) -> State:
         """Return the rule, and what it did."""
