@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from askwho.core import Answers
-from askwho.policy import LearnedChances, effective
+from askwho.policy import LearnedChances, effective, learn_looked_up
 from askwho.policy._learned_chances import _coupled, _joint
 
 N, SIZE = 3000, 5
@@ -87,6 +87,97 @@ DESIGNS = [
     where_two_disagree,
     where_those_disagree_who_were_heard,
 ]
+
+
+def by_a_confidence(rng):
+    """The next is asked where the one before was unsure, as in a cascade."""
+    info, asked = rng.random((N, SIZE)), np.ones((N, SIZE), dtype=bool)
+    for j in range(1, SIZE):
+        asked[:, j] = rng.random(N) < np.where(info[:, (j - 1) // 2] < 0.4, 0.9, 0.3)
+    info = np.where(asked, info, np.nan)
+    return asked, Answers(rng.integers(0, 3, (N, SIZE)), np.where(asked, 0, 1).astype(np.int8)), info, info[:, 0] < 0.4
+
+
+def by_a_number(rng):
+    """Others are asked where the first one's number is large."""
+    said, asked = rng.normal(size=(N, SIZE)), np.ones((N, SIZE), dtype=bool)
+    asked[:, 1:] = rng.random((N, SIZE - 1)) < np.where(said[:, :1] > 0.5, 0.9, 0.3)
+    return asked, Answers(said, np.where(asked, 0, 1).astype(np.int8)), None, said[:, 0] > 0.5
+
+
+def where_two_numbers_lie_apart(rng):
+    """Others are asked where the first two are far from each other."""
+    said, asked = rng.normal(size=(N, SIZE)), np.ones((N, SIZE), dtype=bool)
+    far = np.abs(said[:, 0] - said[:, 1]) > 1.5
+    asked[:, 2:] = rng.random((N, SIZE - 2)) < np.where(far[:, None], 0.9, 0.3)
+    return asked, Answers(said, np.where(asked, 0, 1).astype(np.int8)), None, far
+
+
+def where_two_free_answers_differ(rng):
+    """Others are asked where the first two do not agree, in words that hardly ever come again."""
+    said, asked = np.tile(np.arange(N)[:, None], (1, SIZE)), np.ones((N, SIZE), dtype=bool)
+    said = np.where(rng.random((N, SIZE)) < 0.6, said, N + rng.integers(0, N, (N, SIZE)))
+    differ = said[:, 0] != said[:, 1]
+    asked[:, 2:] = rng.random((N, SIZE - 2)) < np.where(differ[:, None], 0.9, 0.3)
+    return asked, Answers(said.astype(str), np.where(asked, 0, 1).astype(np.int8)), None, differ
+
+
+def where_two_free_answers_differ_of_three(rng):
+    """The same where the second is asked about some queries alone."""
+    asked, answers, _, differ = where_two_free_answers_differ(rng)
+    asked[:, 1] = rng.random(N) < 0.85
+    asked[:, 2:] = rng.random((N, SIZE - 2)) < np.where((asked[:, 1] & differ)[:, None], 0.8, 0.4)
+    return asked, Answers(answers.values, np.where(asked, 0, 1).astype(np.int8)), None, differ
+
+
+BY_WHAT_WAS_HEARD = [
+    by_a_confidence,
+    by_a_number,
+    where_two_numbers_lie_apart,
+    where_two_free_answers_differ,
+    where_two_free_answers_differ_of_three,
+]
+
+
+@pytest.mark.parametrize("design", BY_WHAT_WAS_HEARD, ids=lambda design: design.__name__)
+@pytest.mark.parametrize("who", [(2,), (1, 2), (0, 1, 3)], ids=str)
+def test_whoever_was_asked_by_what_was_heard_is_weighed_for_it(design, who):
+    """Confidences come back with answers, which may be numbers or free words: asking goes by all of them."""
+    rng, X = world()
+    asked, answers, info, went_by = design(rng)
+    chances = LearnedChances.learn(X, asked, np.arange(N), answers=answers, info=info)
+    weights = chances.weights(members(*who))
+    rows = effective(weights)
+    assert weights.sum() / N == pytest.approx(1.0, abs=0.15)
+    assert np.average(went_by, weights=weights) == pytest.approx(went_by.mean(), abs=4 * went_by.std() / np.sqrt(rows))
+
+
+def test_truths_that_were_looked_up_where_somebody_was_unsure_are_weighed_for_it():
+    rng, X = world()
+    info = np.where(np.arange(SIZE) == 0, rng.random((N, SIZE)), np.nan)
+    answers = Answers(rng.integers(0, 3, (N, SIZE)), np.zeros((N, SIZE), dtype=np.int8))
+    audited = rng.random(N) < np.where(info[:, 0] < 0.4, 0.8, 0.2)
+    found = learn_looked_up(X, audited, np.arange(N), answers=answers, info=info)
+    assert np.average(info[:, 0] < 0.4, weights=audited / found) == pytest.approx(0.4, abs=0.05)
+
+
+def test_truths_that_were_looked_up_where_those_differ_who_happened_to_be_asked_are_weighed_for_it():
+    """What somebody said who was not asked about every query may be why one looked, too."""
+    rng, X = world()
+    said, asked = rng.integers(0, 3, (N, SIZE)), rng.random((N, SIZE)) < 0.6
+    differ = np.array([len(set(row[there])) > 1 for row, there in zip(said, asked, strict=True)])
+    answers = Answers(said, np.where(asked, 0, 1).astype(np.int8))
+    audited = rng.random(N) < np.where(differ, 0.8, 0.25)
+    found = learn_looked_up(X, audited, np.arange(N), answers=answers)
+    assert np.average(differ, weights=audited / found) == pytest.approx(differ.mean(), abs=0.03)
+    chances = LearnedChances.learn(X, asked, np.arange(N), answers=answers, looked_up=found).where(audited)
+    weights = chances.weights(members(1, 2))
+    assert ((weights > 0) == audited & asked[:, [1, 2]].all(axis=1)).all()
+    # All of those who were asked beside those two had a say in it, and so they have it in the weights.
+    same = said[:, 1] == said[:, 2]
+    assert np.average(same, weights=weights) == pytest.approx(same.mean(), abs=0.05)
+    in_front = chances.behind(1)
+    np.testing.assert_array_equal(in_front.weights(np.hstack([members(1)[:, :1], members(1, 2)])), weights)
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.__name__)

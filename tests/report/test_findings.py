@@ -136,3 +136,16 @@ def test_more_groups_than_can_be_shown_are_put_together():
     assert found.names[0] == "group 60"
     assert found.names[-1] == "38 others"
     assert np.bincount(found.codes).sum() == len(log)
+
+
+def test_cells_that_were_asked_for_where_others_were_unsure_stand_for_those_that_were_not():
+    """Queries that look alike are not: of the hard ones more were asked about, each with its probability."""
+    rng = np.random.default_rng(0)
+    hard, expected = rng.random(4000) < 0.5, np.full((4000, 1), 0.3)
+    errors = (rng.random(4000) < np.where(hard, 0.5, 0.1)).astype(np.float64)[:, None]
+    chance = np.where(hard, 0.9, 0.2)[:, None]
+    seen = np.where(rng.random((4000, 1)) < chance, errors, np.nan)
+    (found,) = findings.reliability(expected, seen, Resamples.of(np.arange(4000), Unit(), draws=50), 1 / chance)
+    low, high = found.error_interval
+    assert low < 0.3 < high
+    assert found.error == pytest.approx(0.3, abs=0.03)

@@ -33,6 +33,7 @@ from askwho.policy import (
     Facts,
     Fees,
     Judge,
+    LearnedChances,
     Past,
     Policy,
     Seen,
@@ -168,6 +169,8 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
     features = FeatureEncoder.fit(log.known, text=log.columns.text, encoder=encoder, random_state=seed)
     encoded = features.transform(log.known)
     looked = looked_up(log, encoded)
+    # Of asking all rows tell, also those whose truth nobody looked up.
+    asking = None if looked is None else chances_of(log, encoded, looked)
     X = encoded if looked is None else encoded[told]
     rest = log.rows(untold)
     if looked is not None:
@@ -176,7 +179,8 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
     whole = log if trial is None else with_base(log, trial)
     width = _width(whole, given.max_k)
     classes = 0 if whole.answers is None or whole.task != "classification" else _different(whole.answers)
-    chances, mistake = chances_of(whole, X, looked), mean_mistake(whole)
+    more, mistake = len(whole.panel) - len(log.panel), mean_mistake(whole)
+    chances = asking.rows(told).behind(more) if isinstance(asking, LearnedChances) else chances_of(whole, X, looked)
     if whole.charged.guessed:
         # A fee is told whether its truth was looked up or not.
         whole = with_fees(whole, X, Fees.fit(X, whole.charged, fold)[1], chances if looked is None else None)

@@ -1,9 +1,11 @@
 """With what probability those who were asked were asked, where nothing says: learned from the log's own rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
+from scipy.stats import rankdata
 
 from askwho.core import Answers, Cell, folds
 from askwho.policy._being_asked import LEAST, being_asked, better, logistic
@@ -15,6 +17,9 @@ _FOLDS = 5
 _NEARLY_ALL = 0.99
 # Answers of more kinds than this are no categories that asking could go by.
 _MOST_KINDS = 20
+# Numbers are told by their rank, and by whether they are above so many cuts between equal parts: whoever is asked where
+# a confidence is low is asked below a threshold, which a line does not tell, and ten parts come near to any.
+_PARTS = 10
 # Every two of so many are compared: 45 columns, of which trees and lines find the one that matters.
 _MOST_COMPARED = 10
 # What was said matters where it moves the chances so far: where the others settle who is asked last, as in three a row,
@@ -61,6 +66,7 @@ class LearnedChances(Chances):
         groups: Shaped[np.ndarray, " n"],
         *,
         answers: Answers | None = None,
+        info: Float[np.ndarray, "n a"] | None = None,
         own: Bool[np.ndarray, " a"] | None = None,
         looked_up: Float[np.ndarray, " n"] | None = None,
         random_state: int = 0,
@@ -72,6 +78,8 @@ class LearnedChances(Chances):
             asked: shape (n, |A|).
             groups: shape (n,), which rows stay together.
             answers: what was answered: asking may have gone by it.
+            info: shape (n, |A|), what came back with the answers, by which it may have gone as well; NaN where nothing
+                did.
             own: shape (|A|,), who answers without being asked.
             looked_up: shape (n,), the probability that the truth was looked up, of rows of which it was; None where it
                 is known of all.
@@ -87,32 +95,23 @@ class LearnedChances(Chances):
         columns, place = np.unique(asked[:, ~always], axis=1, return_inverse=True)
         unit[~always] = place.reshape(-1)
         fold = _folds(groups, random_state)
-        known = _heard(answers, always if own is None else always & ~own)
+        known = _heard(answers, info, always if own is None else always & ~own)
         design = X if known is None else np.hstack([X, known])
         each = np.clip(being_asked(design, columns.astype(np.float64), fold, random_state), LEAST, 1.0)
-        by_answers = None if answers is None else _successive(each, columns, unit, asked, answers, fold)
+        by_answers = None if answers is None else _successive(each, columns, unit, answers, info, fold)
         if by_answers is not None:
             return cls(asked, np.clip(by_answers, LEAST, 1.0), unit, looked_up=looked_up)
         odds, sizes = _coupled(each, columns) or (None, None)
         return cls(asked, each, unit, odds, sizes, looked_up)
 
-    def among(self, rows: Int[np.ndarray, " m"], n: int, looked_up: Float[np.ndarray, " n"]) -> "LearnedChances":
-        """Return the chances of n rows, of which these are some; of the others nothing is known.
+    def where(self, audited: Bool[np.ndarray, " n"]) -> "LearnedChances":
+        """Return the chances of the same rows, of which those alone tell anything whose truth was looked up."""
+        return replace(self, asked=self.asked & audited[:, None])
 
-        Args:
-            rows: shape (m,), which they are.
-            n: how many there are in all.
-            looked_up: shape (n,), the probability that the truth was looked up.
-        """
-
-        def spread(table: np.ndarray, value: float) -> np.ndarray:
-            found = np.full((n, table.shape[1]), value, dtype=table.dtype)
-            found[rows] = table
-            return found
-
-        odds = None if self.odds is None else spread(self.odds, 1.0)
-        asked = spread(self.asked, value=False)
-        return LearnedChances(asked, spread(self.each, 1.0), self.unit, odds, self.sizes, looked_up)
+    def behind(self, first: int) -> "LearnedChances":
+        """Return the chances with so many in front who answer without being asked."""
+        asked = np.hstack([np.ones((len(self.asked), first), dtype=bool), self.asked])
+        return replace(self, asked=asked, unit=np.concatenate([np.full(first, -1), self.unit]))
 
     def rows(self, chosen: Int[np.ndarray, " m"]) -> "LearnedChances":
         """Return the chances of some of the rows."""
@@ -159,27 +158,37 @@ def learn_looked_up(
     groups: Shaped[np.ndarray, " n"],
     *,
     answers: Answers | None = None,
+    info: Float[np.ndarray, "n a"] | None = None,
     random_state: int = 0,
 ) -> Float[np.ndarray, " n"]:
     """Return how likely the truth of each row was looked up, cross-fitted by group, shape (n,).
 
-    By its features, and, where those say more, by the answers of those who always give one: mostly one looks where they
-    differ. Answers that are there on some rows alone are left out: whose they are would have a say twice.
+    By its features, and, where those say more, by who was asked and what they said: mostly one looks where they differ.
+    One looks when all have answered, so that this is the last of the conditional chances whose product a row is weighed
+    by; that of asking is then learned from all rows, looked up or not.
 
     Args:
         X: shape (n, d), what was known before asking.
         audited: shape (n,), of which rows it was.
         groups: shape (n,), which rows stay together.
         answers: what was answered.
+        info: shape (n, |A|), what came back with the answers; NaN where nothing did.
         random_state: the seed of folds and trees.
     """
-    always = None if answers is None else (answers.states != Cell.NOT_ASKED).mean(axis=0) >= _NEARLY_ALL
     fold, looked = _folds(groups, random_state), audited[:, None].astype(np.float64)
     found = being_asked(X, looked, fold, random_state)
-    if answers is not None and always is not None and always.any():
-        kinds, votes = [_kinds(answers, j) for j in np.flatnonzero(always).tolist()], _votes(answers)[:, always]
-        said = np.hstack([X, _doubt(votes), _pairs(votes), *(each for each in kinds if each is not None)])
-        richer = being_asked(said, looked, fold, random_state)
+    if answers is not None:
+        asked = answers.states != Cell.NOT_ASKED
+        everybody, votes = range(asked.shape[1]), _votes(answers)
+        said = [_where_asked(answers, info, j) for j in everybody if asked[:, j].any()]
+        design = [
+            X,
+            asked.astype(np.float64),
+            _differ(answers, asked.any(axis=0)),
+            _pairs(votes),
+            *filter(_is_told, said),
+        ]
+        richer = being_asked(np.hstack(design), looked, fold, random_state)
         if better(np.square(richer - looked), np.square(found - looked))[0]:
             found = richer
     return np.clip(found[:, 0], LEAST, 1.0)
@@ -190,15 +199,63 @@ def _folds(groups: np.ndarray, random_state: int) -> np.ndarray:
     return folds(groups, count, random_state=random_state) if count > 1 else np.zeros(len(groups), dtype=np.intp)
 
 
-def _heard(answers: Answers | None, always: np.ndarray) -> np.ndarray | None:
-    """What those said who are always asked, as columns; None where that is no small list of classes."""
+def _heard(answers: Answers | None, info: np.ndarray | None, always: np.ndarray) -> np.ndarray | None:
+    """What those said who are always asked, and what came back with it, as columns; None where neither tells."""
     if answers is None or not always.any():
         return None
-    found = [_kinds(answers, j) for j in np.flatnonzero(always).tolist()]
+    found = [_told(answers, info, j) for j in np.flatnonzero(always).tolist()]
     there = [each for each in found if each is not None]
-    if len(there) > 1:
-        there.append(_doubt(_votes(answers)[:, always]))
+    if np.count_nonzero(always) > 1:
+        # Of free words, too: whether two differ is told of any.
+        there.append(_differ(answers, always))
     return np.hstack(there) if there else None
+
+
+def _told(answers: Answers, info: np.ndarray | None, j: int) -> np.ndarray | None:
+    """What an entity said, of few kinds or a number, and what came back with it, as columns; None where neither is."""
+    kinds = _kinds(answers, j)
+    if kinds is None and _numbers(answers):
+        spoke = answers.states[:, j] == Cell.ANSWERED
+        kinds = _steps(np.where(spoke, answers.values[:, j].astype(np.float64), np.nan))
+    found = [kinds, None if info is None else _steps(info[:, j])]
+    there = [each for each in found if each is not None]
+    return np.hstack(there) if there else None
+
+
+def _where_asked(answers: Answers, info: np.ndarray | None, j: int) -> np.ndarray | None:
+    """What an entity said, and not that it spoke: 0 in the mean of those rows where it was asked, and in all others."""
+    told, there = _told(answers, info, j), answers.states[:, j] != Cell.NOT_ASKED
+    return None if told is None else np.where(there[:, None], told - told[there].mean(axis=0), 0.0)
+
+
+def _is_told(columns: np.ndarray | None) -> TypeGuard[np.ndarray]:
+    return columns is not None
+
+
+def _numbers(answers: Answers) -> bool:
+    return answers.values.dtype.kind in "iuf"
+
+
+def _steps(values: np.ndarray) -> np.ndarray | None:
+    """A column of numbers by rank, and by cuts between equal parts; 0 where there is none. None where all are alike."""
+    known = np.isfinite(values)
+    cuts = np.unique(np.quantile(values[known], np.arange(1, _PARTS) / _PARTS)) if known.any() else np.empty(0)
+    if not known.any() or np.ptp(values[known]) <= 0:
+        return None
+    rank = np.zeros(len(values))
+    rank[known] = rankdata(values[known]) / known.sum() - 0.5
+    return np.column_stack([rank, known[:, None] & (values[:, None] > cuts)]).astype(np.float64)
+
+
+def _differ(answers: Answers, some: np.ndarray) -> np.ndarray:
+    """How far those disagree who are among some: of numbers how far they lie apart."""
+    if _numbers(answers) and len(np.unique(answers.values)) > _MOST_KINDS:
+        spoke = (answers.states == Cell.ANSWERED)[:, some]
+        values = answers.values[:, some].astype(np.float64)
+        span = np.where(spoke, values, -np.inf).max(axis=1) - np.where(spoke, values, np.inf).min(axis=1)
+        found = _steps(np.where(spoke.sum(axis=1) > 1, span, np.nan))
+        return np.zeros((len(span), 0)) if found is None else found
+    return _doubt(_votes(answers)[:, some])
 
 
 def _kinds(answers: Answers, j: int) -> np.ndarray | None:
@@ -238,7 +295,12 @@ def _pairs(votes: np.ndarray) -> np.ndarray:
 
 
 def _successive(
-    each: np.ndarray, columns: np.ndarray, unit: np.ndarray, asked: np.ndarray, answers: Answers, fold: np.ndarray
+    each: np.ndarray,
+    columns: np.ndarray,
+    unit: np.ndarray,
+    answers: Answers,
+    info: np.ndarray | None,
+    fold: np.ndarray,
 ) -> np.ndarray | None:
     """Chances given whom was asked before and what they said; None where what they said does not matter.
 
@@ -251,25 +313,22 @@ def _successive(
     found, matters = each.copy(), False
     before: list[np.ndarray] = []
     said: list[np.ndarray] = []
-    votes = _votes(answers)
     heard = unit < 0
     for u in order:
         here = columns[:, u]
         logit = np.log(each[:, u : u + 1] / np.maximum(1.0 - each[:, u : u + 1], 1e-3))
-        if said:
+        if said or np.count_nonzero(heard) > 1:
             plain = logistic(np.hstack([logit, *before]), here, fold)
-            richer = logistic(np.hstack([logit, *before, *said, _doubt(votes[:, heard])]), here, fold)
+            richer = logistic(np.hstack([logit, *before, *said, _differ(answers, heard)]), here, fold)
             won = better(np.square(richer - here)[:, None], np.minimum(np.square(plain - here), np.inf)[:, None])
             if won[0] and np.std(richer - plain) > _LEAST_MOVED:
                 found[:, u], matters = richer, True
         before.append(here[:, None].astype(np.float64))
         heard = heard | (unit == u)
         for j in np.flatnonzero(unit == u).tolist():
-            kinds = _kinds(answers, j)
-            if kinds is not None:
-                # What was said, and not that somebody spoke, which is there already.
-                there = asked[:, j]
-                said.append(np.where(there[:, None], kinds - kinds[there].mean(axis=0), 0.0))
+            told = _where_asked(answers, info, j)
+            if told is not None:
+                said.append(told)
     return found if matters else None
 
 

@@ -41,7 +41,7 @@ def looked_up(log: Log, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"] 
         return None
     if log.sampling.propensity is not None:
         return np.ones(len(log))
-    return learn_looked_up(X, audited, log.groups, answers=log.answers)
+    return learn_looked_up(X, audited, log.groups, answers=log.answers, info=log.info)
 
 
 def chances_of(
@@ -57,16 +57,11 @@ def chances_of(
     told, own = log.sampling.propensity, log.panel.own
     if told is not None:
         return GivenChances.of(log.asked, told, own=own, looked_up=looked_up is not None)
-    if looked_up is not None and not log.audited.all():
-        rows = np.flatnonzero(log.audited)
-        if not len(rows):
-            # A batch of a longer log that nobody looked at.
-            return LearnedChances(log.asked, np.ones((len(log), 0)), np.full(len(own), -1), looked_up=looked_up)
-        known = chances_of(log.rows(rows), X[rows], looked_up[rows])
-        assert isinstance(known, LearnedChances)  # noqa: S101 - the truth has a probability of its own
-        return known.among(rows, len(log), looked_up)
     answers = log.answers
     if answers is None:
         # Of grades it is the grade that the next may have been asked by.
         answers = Answers(np.nan_to_num(log.errors), np.where(log.asked, Cell.ANSWERED, Cell.NOT_ASKED).astype(np.int8))
-    return LearnedChances.learn(X, log.asked, log.groups, answers=answers, own=own, looked_up=looked_up)
+    # Who was asked is known of every row, also where no error is.
+    asked = log.asked if looked_up is None else answers.states != Cell.NOT_ASKED
+    learned = LearnedChances.learn(X, asked, log.groups, answers=answers, info=log.info, own=own, looked_up=looked_up)
+    return learned if learned is None or looked_up is None else learned.where(log.audited)

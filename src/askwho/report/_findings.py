@@ -120,13 +120,26 @@ class Bin:
 
 
 def reliability(
-    expected: Float[np.ndarray, "n m"], errors: Float[np.ndarray, "n m"], resamples: Resamples
+    expected: Float[np.ndarray, "n m"],
+    errors: Float[np.ndarray, "n m"],
+    resamples: Resamples,
+    weights: Float[np.ndarray, "n m"] | None = None,
 ) -> list[Bin]:
     """Return expected and observed errors in bins of equal size by expected error, over cells that can be scored.
 
-    A reliability diagram (DeGroot and Fienberg 1983). A bin of too few rows, or of too few groups, is left out.
+    A reliability diagram (DeGroot and Fienberg 1983). A bin of too few rows, or of too few groups, is left out. Cells
+    that can be scored stand for those that cannot: where asking went by answers, those were asked about harder queries
+    than others that looked alike beforehand.
+
+    Args:
+        expected: shape (n, m), what was expected of each cell.
+        errors: shape (n, m), what came; NaN where that is not known.
+        resamples: of the queries.
+        weights: shape (n, m), one by the probability that a cell could be scored; all weigh the same, unless said.
     """
     there = ~np.isnan(errors) & np.isfinite(expected)
+    share = there.astype(np.float64) if weights is None else np.where(there, weights, 0.0)
+    there &= share > 0
     if not there.any():
         return []
     codes = np.full(errors.shape, -1)
@@ -134,14 +147,15 @@ def reliability(
     found: list[Bin] = []
     for b in range(int(codes.max()) + 1):
         inside = codes == b
-        total, count = np.where(inside, errors, 0.0).sum(axis=1), inside.sum(axis=1)
-        if effective(count.astype(np.float64), resamples.group) < FEWEST_EFFECTIVE:
+        weight = np.where(inside, share, 0.0)
+        total, count = (weight * np.where(inside, errors, 0.0)).sum(axis=1), weight.sum(axis=1)
+        if effective(count, resamples.group) < FEWEST_EFFECTIVE:
             continue
         # Cells of one row are drawn together: they are of one query.
         drawn = resamples.weights @ count
         means = np.divide(resamples.weights @ total, drawn, out=np.full(len(drawn), np.nan), where=drawn > 0)
         figures = resamples.shown(means)
-        mean = resamples.shown(expected[inside].mean(keepdims=True))
+        mean = resamples.shown(np.average(expected[inside], weights=weight[inside], keepdims=True))
         found.append(Bin(int(inside.sum()), float(mean[0]), float(figures[0]), _plain(interval(figures[1:]))))
     return found
 

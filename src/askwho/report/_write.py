@@ -149,12 +149,16 @@ class _Parts:
     @cached_property
     def committees(self) -> list[Bin]:
         """What committees were expected to get, and what came."""
-        return reliability(self.decided.expected[:, None], self.decided.errors[:, None], self.resamples)
+        decided, chances = self.decided, self.decided.held.chances
+        weights = None if chances is None else chances.weights(decided.decisions.members)[:, None]
+        return reliability(decided.expected[:, None], decided.errors[:, None], self.resamples, weights)
 
     @cached_property
     def entities(self) -> list[Bin]:
         """The same of everybody alone."""
-        return reliability(self.decided.held.seen.expected, self.decided.held.log.errors, self.resamples)
+        held = self.decided.held
+        weights = None if held.chances is None else held.chances.cells
+        return reliability(held.seen.expected, held.log.errors, self.resamples, weights)
 
     @cached_property
     def chosen(self) -> dict[str, Any]:
