@@ -1,8 +1,9 @@
 """Several processors at once: how many there are, and work that they share while its results keep their order."""
 
 import os
+import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
@@ -13,10 +14,14 @@ Made = TypeVar("Made")
 
 # Where a process is one of many that share a machine, whoever started them says how many processors each may use.
 _SHARE: list[int] = []
+# And what says of a thread that others are at work beside it.
+_BESIDE = threading.local()
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return how many processors this process may use; one, for a thread of those that `in_order` shares work among."""
+    if getattr(_BESIDE, "others", False):
+        return 1
     if _SHARE:
         return _SHARE[0]
     allowed = getattr(os, "sched_getaffinity", None)
@@ -49,7 +54,7 @@ def in_order(work: Callable[[Given], Made], items: Iterable[Given], *, workers: 
     One item more than there are workers is taken ahead, and no more: whoever takes the results decides how fast items
     are read. What reading an item or the work on it raises is raised, and the rest is given up.
     """
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(workers, initializer=_not_alone if workers > 1 else None) as pool:
         waiting: deque[Future[Made]] = deque()
         try:
             for item in items:
@@ -61,3 +66,20 @@ def in_order(work: Callable[[Given], Made], items: Iterable[Given], *, workers: 
         finally:
             for each in waiting:
                 each.cancel()
+
+
+def _not_alone() -> None:
+    """Say in a thread that others are at work: threads of its own would only take turns with those."""
+    _BESIDE.others = True
+
+
+def on_each(work: Callable[[Given], object], items: Sequence[Given]) -> None:
+    """Do the work on each item, on every processor there is; without threads where that is one, or one item."""
+    threads = min(len(items), processors())
+    if threads > 1:
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(work, items):
+                pass
+    else:
+        for item in items:
+            work(item)

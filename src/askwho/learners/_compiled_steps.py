@@ -44,6 +44,7 @@ ROWS = SIDE * LANES
 """Rows of them."""
 # Numbers as LLVM has them, and a register of them.
 _BITS16, _BITS32, _BITS64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
+# The lanes of a register.
 _LANES = ir.VectorType(_BITS32, LANES)
 
 

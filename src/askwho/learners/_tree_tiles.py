@@ -174,8 +174,9 @@ def _together(
     reached = np.zeros((len(crown), int(tier.max(initial=-1)) + 2))
     reached[:, 0] = crown
     np.add.at(reached, (tree, tier + 1), leaves)
-    share: Bool[np.ndarray, "trees d"] = reached.cumsum(axis=1) <= _THERE * reached.sum(axis=1, keepdims=True)
-    return share.sum(axis=1).astype(np.uint64)
+    so_far, every = reached.cumsum(axis=1), reached.sum(axis=1, keepdims=True)
+    go_on: Bool[np.ndarray, "trees d"] = (so_far <= _THERE * every) & (so_far < every)
+    return go_on.sum(axis=1).astype(np.uint64)
 
 
 def _aligned(size: int) -> np.ndarray:
