@@ -87,11 +87,19 @@ def test_products_of_matrices_take_one_thread_while_several_of_ours_are_at_work(
     assert blas() == before
 
 
-@pytest.mark.parametrize(("workers", "each"), [(1, 3), (2, 1)])
-def test_whoever_works_beside_others_has_one_processor(workers, each, monkeypatch):
-    monkeypatch.setattr(_threads, "_SHARE", [3])
-    assert list(in_order(lambda _: processors(), range(4), workers=workers)) == [each] * 4
-    assert processors() == 3
+@pytest.mark.parametrize(("workers", "each"), [(1, 5), (2, 2), (3, 1), (6, 1)])
+def test_whoever_works_beside_others_has_a_part_of_the_processors(workers, each, monkeypatch):
+    monkeypatch.setattr(_threads, "_SHARE", [5])
+    barrier = threading.Barrier(workers, timeout=30)
+
+    def work(_):
+        barrier.wait()
+        found = processors()
+        barrier.wait()
+        return found
+
+    assert list(in_order(work, range(2 * workers), workers=workers)) == [each] * (2 * workers)
+    assert processors() == 5
 
 
 @pytest.mark.parametrize("share", [1, 2])
