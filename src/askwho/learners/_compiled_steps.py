@@ -6,6 +6,8 @@ to it. So a row takes one round of loads for what would be four or five steps.
 
 A crown is the first fifteen nodes of a tree, to which every row comes: so it is asked node by node of sixteen rows at
 once, which takes less than half of what it takes to ask all of it of row by row.
+
+What numba has compiled it keeps by the file of whoever calls: who changes anything here touches `_compiled_tiles`, too.
 """
 
 from typing import Any, no_type_check
