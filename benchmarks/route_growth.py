@@ -5,11 +5,13 @@ then `askwho route --shard-rows 65536` is run on one processor over 10^4 to 10^7
 experts), each in a process of its own: seconds of processor time from its first to its last instruction, and the most
 memory that it ever held. Two sizes tell the start and the time of a row, and so foretell the next size; three tell the
 exponent, the power with which the time beyond the start grows. Of 10^4 rows the trees are not laid out for many, which
-begins at 16,384.
+begins at 16,384. Numba is out of reach, as it is where the extra `fast` was not installed; the fewest and the most
+experts are routed with it, too, after a first run that compiled what was kept.
 
 Floors, in the same run, on one thread and the same trees (those that tell expected errors) and rows: LightGBM's own
 predictor, which walks every tree to its leaf as ours must, and tells the leaf alone; and ONNX Runtime bare on the graph
-as it is saved, which adds up what the leaves say, too. All in microseconds of processor time a row.
+as it is saved, which adds up what the leaves say, too; beside both ours, with numba and without. All in microseconds of
+processor time a row.
 
     python benchmarks/route_growth.py --out benchmarks/results/route_growth.json
 """
@@ -37,6 +39,7 @@ from askwho._threads import use_processors
 from askwho.data import Columns, Table, read_log, write_batches
 from askwho.fitting import fit
 from askwho.learners._tree_layout import TreeLayout
+from askwho.learners._tree_walk import lay_out
 from askwho.persistence import load, save
 from askwho.policy import Policy
 
@@ -44,12 +47,17 @@ from askwho.policy import Policy
 # alone; large panels grow as small ones do, and fewer rows tell it.
 SMALL, MANY = (10_000, 30_000, 100_000), (300_000, 1_000_000, 10_000_000)
 STEPS = [
-    *((5, rows) for rows in (*SMALL, MANY[1])),
-    *((100, rows) for rows in (*SMALL, MANY[0])),
-    *((30, rows) for rows in (*SMALL, MANY[0])),
-    *((10, rows) for rows in (*SMALL, MANY[1])),
-    (5, MANY[2]),
+    *(("5", rows) for rows in (*SMALL, MANY[1])),
+    *(("5, with numba", rows) for rows in (*SMALL, MANY[1])),
+    *(("100", rows) for rows in (*SMALL, MANY[0])),
+    *(("100, with numba", rows) for rows in (*SMALL, MANY[0])),
+    *(("30", rows) for rows in (*SMALL, MANY[0])),
+    *(("10", rows) for rows in (*SMALL, MANY[1])),
+    ("5, with numba", MANY[2]),
+    ("5", MANY[2]),
 ]
+# Numba is loaded for the second size at the latest: before it one run compiles.
+FIRST_COMPILED = 2
 # Fewer sizes say nothing of growth.
 FEWEST = 4
 PART = 1 << 16
@@ -76,30 +84,42 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         measured(
             Path(folder),
-            [(5, rows) for rows in (1_000, 2_000, 4_000, 8_000)] if arguments.quick else STEPS,
+            [("5, with numba", rows) for rows in (1_000, 2_000, 4_000, 8_000)] if arguments.quick else STEPS,
             arguments.out,
         )
 
 
-def measured(top: Path, steps: list[tuple[int, int]], out: Path | None) -> None:
+def measured(top: Path, steps: list[tuple[str, int]], out: Path | None) -> None:
     """Route each size, and write down what is known after it: the last takes as long as all others."""
-    libraries = ("numpy", "scikit-learn", "onnxruntime", "pyarrow", "lightgbm", "askwho")
-    runs: dict[int, list[dict[str, float]]] = {}
+    libraries = ("numpy", "scikit-learn", "onnxruntime", "pyarrow", "numba", "lightgbm", "askwho")
+    runs: dict[str, list[dict[str, float]]] = {}
     beside: dict[int, dict[str, float]] = {}
-    for entities, rows in steps:
-        place = top / str(entities)
-        if entities not in runs:
-            runs[entities] = []
+    blocked = top / "blocked"
+    blocked.mkdir()
+    (blocked / "numba.py").write_text('raise ImportError("out of reach")\n')
+    for name, rows in steps:
+        entities, numba = int(name.partition(",")[0]), "," in name
+        place, without = top / str(entities), None if numba else blocked
+        if entities not in beside:
             fitted(place, entities)
             beside[entities] = floors(load(place / "policy"))
         write_batches(place / "queries.parquet", queries(rows))
-        runs[entities].append({"rows": rows, **routed(place)})
+        runs.setdefault(name, [])
+        if numba and len(runs[name]) < FIRST_COMPILED:
+            routed(place, without)
+        runs[name].append({"rows": rows, **routed(place, without)})
         (place / "queries.parquet").unlink()
-        print(entities, runs[entities][-1], file=sys.stderr, flush=True)
-        known = {n: {**constants(runs[n]), "floors": beside[n]} for n in sorted(runs) if len(runs[n]) >= FEWEST}
+        print(name, runs[name][-1], file=sys.stderr, flush=True)
+        known = [each for each in sorted(runs, key=_size) if len(runs[each]) >= FEWEST]
         if known:
-            found = {"panels": {str(n): panel for n, panel in known.items()}}
-            write_down({**found, "provenance": provenance(seed=SEED, libraries=libraries)}, out)
+            panels = {each: {**constants(runs[each]), "floors": beside[_size(each)[0]]} for each in known}
+            write_down({"panels": panels, "provenance": provenance(seed=SEED, libraries=libraries)}, out)
+
+
+def _size(name: str) -> tuple[int, str]:
+    """How many experts, first, and then whether with numba."""
+    entities, _, rest = name.partition(",")
+    return int(entities), rest
 
 
 def fitted(place: Path, entities: int) -> None:
@@ -144,12 +164,14 @@ def queries(rows: int) -> Iterator[Table]:
         yield {name: values for name, values in table.items() if name != "truth"}
 
 
-def routed(place: Path) -> dict[str, float]:
-    """Processor time and memory of the command in a process of its own."""
+def routed(place: Path, before: Path | None) -> dict[str, float]:
+    """Processor time and memory of the command in a process of its own; `before` all that is installed is a folder."""
     out = place / "parts"
     words = ["route", place / "policy", place / "queries.parquet", "--fee-weight", 0.5, "--shard-rows", PART]
     command = [sys.executable, "-c", _TOLD, *map(str, words), "--out", str(out)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    paths = [*([str(before)] if before else []), *filter(None, [os.environ.get("PYTHONPATH")])]
+    there = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=there)
     seconds, peak = done.stdout.splitlines()[-1].split()
     parts = list(out.glob("part-*"))
     written = sum(path.stat().st_size for path in parts)
@@ -170,7 +192,7 @@ def floors(policy: Policy) -> dict[str, float]:
     graph: bytes = next(iter(learner.to_state().graphs.values()))
     table = log(BARE, 0, 0, text=False)
     X = np.column_stack([table[name] for name in table if name.startswith("x_")]).astype(np.float32)
-    ours, bare = TreeLayout(graph), onnxruntime.InferenceSession(graph, _one_thread())
+    ours, walked, bare = TreeLayout(graph), lay_out(graph), onnxruntime.InferenceSession(graph, _one_thread())
     walker = lightgbm.Booster(model_str=lightgbm_text(graph))
 
     def walk() -> np.ndarray:
@@ -184,11 +206,12 @@ def floors(policy: Policy) -> dict[str, float]:
     constants = {each.name: onnx.numpy_helper.to_array(each) for each in onnx.load_from_string(graph).graph.initializer}
     leaves = walk() + constants["starts"]
     said = np.mean([constants["table"][leaves[:, k]] for k in range(leaves.shape[1])], axis=0)
-    if not (np.allclose(ours.predict(X), runtime(), atol=1e-5) and np.allclose(said, runtime(), atol=1e-5)):
+    if not all(np.allclose(each, runtime(), atol=1e-5) for each in (ours.predict(X), walked.predict(X), said)):
         raise RuntimeError("the trees do not say the same")
     return {
         "trees": walker.num_trees(),
         "ours": _taken(lambda: ours.predict(X)),
+        "ours_with_numba": _taken(lambda: walked.predict(X)),
         "lightgbm_leaves_alone": _taken(walk),
         "onnxruntime_bare": _taken(runtime),
     }

@@ -15,6 +15,8 @@ from askwho.data import Columns, read_log
 from askwho.evaluation import Resamples, evaluate
 from askwho.fitting import fit
 from askwho.policy._calibration import Calibration
+from askwho.policy._cardinality import Cardinality
+from askwho.policy._curve import Curve
 from tests.beliefs.worlds import ANSWERED, NO_ANSWER, habits, independent, taught
 
 pytest.importorskip("numba")
@@ -133,6 +135,18 @@ def test_calibrated_errors_are_the_same_between_knots_on_them_and_beyond(both):
         np.testing.assert_array_equal(fast, slow)
         plain = [np.interp(*column) for column in zip(values.T, raw, calibration.calibrated, strict=True)]
         np.testing.assert_array_equal(fast, np.maximum(np.column_stack(plain), 0.0))
+
+
+def test_sizes_of_least_cost_are_the_same_with_ties_and_what_is_no_number(both):
+    rng = np.random.default_rng(0)
+    # Whole numbers tie often.
+    curve, paid = (rng.integers(0, 3, (300, 5)).astype(float) for _ in range(2))
+    curve[rng.random(curve.shape) < 0.1], curve[:20, 1], curve[:10, 3] = np.inf, np.nan, np.nan
+    made, rates = Cardinality(5, Curve(None, np.zeros(5))), rng.integers(0, 2, 300).astype(float)
+    for most in (1, 3, 5, rng.integers(0, 6, 300)):
+        fast, slow = both(lambda most=most: made.sizes(np.zeros((300, 1)), curve[:, :4], paid, rates, most))
+        np.testing.assert_array_equal(fast, slow)
+        assert (slow <= np.maximum(most, 1)).all()
 
 
 def test_resamples_are_the_same(both):

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from askwho import _threads
-from askwho._threads import in_order, one_thread_each, processors, use_processors
+from askwho._threads import in_order, on_each, one_thread_each, processors, use_processors
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -85,3 +85,39 @@ def test_products_of_matrices_take_one_thread_while_several_of_ours_are_at_work(
     with one_thread_each():
         assert set(blas()) == {1}
     assert blas() == before
+
+
+@pytest.mark.parametrize(("workers", "each"), [(1, 5), (2, 2), (3, 1), (6, 1)])
+def test_whoever_works_beside_others_has_a_part_of_the_processors(workers, each, monkeypatch):
+    monkeypatch.setattr(_threads, "_SHARE", [5])
+    barrier = threading.Barrier(workers, timeout=30)
+
+    def work(_):
+        barrier.wait()
+        found = processors()
+        barrier.wait()
+        return found
+
+    assert list(in_order(work, range(2 * workers), workers=workers)) == [each] * (2 * workers)
+    assert processors() == 5
+
+
+@pytest.mark.parametrize("share", [1, 2])
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_work_is_done_once_on_each(share, count, monkeypatch):
+    monkeypatch.setattr(_threads, "_SHARE", [share])
+    done = []
+    on_each(done.append, range(count))
+    assert sorted(done) == list(range(count))
+
+
+def test_two_processors_work_at_the_same_time(monkeypatch):
+    monkeypatch.setattr(_threads, "_SHARE", [2])
+    barrier = threading.Barrier(2, timeout=30)
+    on_each(lambda _: barrier.wait(), range(4))
+
+
+def test_what_the_work_on_each_raises_is_raised(monkeypatch):
+    monkeypatch.setattr(_threads, "_SHARE", [2])
+    with pytest.raises(ZeroDivisionError):
+        on_each(lambda x: 1 / x, range(3))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from askwho import Panel
-from askwho.core import distinct_orders, in_order, rank, select_adaptive, select_top_k
+from askwho.core import distinct_orders, in_order, rank, select_adaptive, select_top_k, summed
 
 # Small whole numbers make ties common; the others make them rare.
 tied = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=9), elements=st.integers(-2, 2))
@@ -163,3 +163,10 @@ def test_orders_of_several_prices_are_there_once_for_as_long_as_they_stay():
         np.testing.assert_array_equal(order[where], each)
     np.testing.assert_array_equal(place[1], place[2])
     np.testing.assert_array_equal(in_order(errors, order, rows), np.take_along_axis(errors[rows], order, axis=1))
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 7, 8, 9, 30])
+def test_sums_of_rows_have_the_bits_of_numpys(size):
+    rng = np.random.default_rng(size)
+    table = rng.normal(size=(2000, size)) * 10.0 ** rng.integers(-8, 9, (2000, size))
+    np.testing.assert_array_equal(summed(table), table.sum(axis=1))

@@ -122,6 +122,14 @@ def test_features_in_one_register_and_in_two_go_the_same_way(features, walked):
     np.testing.assert_array_equal(walked(model.model).predict(rows), one_at_a_time(model, rows))
 
 
+@pytest.mark.parametrize("outputs", [1, 4, 5, 8, 9, 12])
+def test_leaves_that_say_few_numbers_and_many_are_added_the_same_way(outputs, walked):
+    said = np.random.default_rng(outputs).normal(size=(len(NEW), outputs))
+    forest = ExtraTreesRegressor(7, random_state=0).fit(NEW, said if outputs > 1 else said[:, 0])
+    model = TreeModel(graph_of_forest(forest))
+    np.testing.assert_array_equal(walked(model.model).predict(NEW), one_at_a_time(model, NEW))
+
+
 def test_rows_that_go_together_and_rows_that_are_gathered_end_in_the_same_leaves(walked, monkeypatch):
     model = TreeModel(graph_of_forest(ExtraTreesRegressor(5, random_state=0).fit(NEW, NEW[:, 0])))
     told = one_at_a_time(model, NEW)

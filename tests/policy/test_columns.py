@@ -9,7 +9,7 @@ import pytest
 
 from askwho import Answers, Target
 from askwho.core import Cell
-from askwho.data import write_table
+from askwho.data import decoded, write_batches, write_table
 from askwho.policy._columns import Known, Names, written
 from tests import policies
 
@@ -45,6 +45,9 @@ def decided(request):
 def test_lists_and_arrows_arrays_say_the_same(decided):
     _, _, decisions = decided
     in_both(decisions.to_columns(), decisions.to_columns(arrow=True))
+    coded = decisions.to_columns(arrow=True, coded=True)
+    assert pa.types.is_dictionary(coded["order"].type.value_type)
+    in_both(decisions.to_columns(), {name: decoded(column) for name, column in coded.items()})
     in_both(decisions.outcome_columns(), decisions.outcome_columns(arrow=True))
 
 
@@ -76,13 +79,17 @@ def test_steps_say_the_same_in_both(decided):
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
 def test_both_are_written_alike(decided, ending, tmp_path):
     _, _, decisions = decided
-    for name, arrow in (("lists", False), ("arrays", True)):
-        write_table(tmp_path / f"{name}.{ending}", decisions.to_columns(arrow=arrow))
-    if ending == "parquet":
-        one, other = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("lists", "arrays"))
-        assert one.equals(other)
-    else:
-        assert (tmp_path / f"lists.{ending}").read_bytes() == (tmp_path / f"arrays.{ending}").read_bytes()
+    write_table(tmp_path / f"lists.{ending}", decisions.to_columns())
+    for name, coded in (("arrays", False), ("codes", True)):
+        made = decisions.to_columns(arrow=True, coded=coded)
+        write_batches(tmp_path / f"{name}.{ending}", [made], types={"ask": list}, facts={"rows": "some"})
+        if ending == "parquet":
+            one, other = (pq.read_table(tmp_path / f"{each}.parquet") for each in ("lists", name))
+            assert one.equals(other)
+            assert one.schema.types == other.schema.types
+            assert other.schema.metadata == {b"rows": b"some"}
+        else:
+            assert (tmp_path / f"lists.{ending}").read_bytes() == (tmp_path / f"{name}.{ending}").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -113,6 +120,7 @@ def test_names_may_be_none_in_a_row_or_in_all():
     within = np.array([[True, False, True], [False, False, False], [True, True, True]])
     names = Names(("a", "b", "c"), order, within)
     assert names.to_list() == [["c", "b"], [], ["a", "b", "c"]] == names.to_arrow().to_pylist()
+    assert names.to_arrow(coded=True).to_pylist() == names.to_list()
     nobody = Names(("a", "b", "c"), order, np.zeros((3, 3), dtype=bool))
     assert nobody.to_list() == [[], [], []] == nobody.to_arrow().to_pylist()
     assert nobody.to_arrow().type == pa.list_(pa.string())

@@ -86,6 +86,27 @@ def sizes(curves, paid, place, prices, found) -> None:  # noqa: ANN001
 
 @compiled
 @no_type_check
+def cheapest(curve, paid, rates, most, found) -> None:  # noqa: ANN001
+    """Write the size of least cost of each query, the smaller among equals; a cost that is no number is the least.
+
+    Args:
+        curve: shape (n, K), what committees are expected to err.
+        paid: shape (n, K), what they charge.
+        rates: shape (n,), what a fee weighs.
+        most: shape (n,), the largest committee of each.
+        found: shape (n,), to be written to.
+    """
+    for i in range(len(curve)):
+        best, least = 0, curve[i, 0] + rates[i] * paid[i, 0]
+        for k in range(1, min(most[i], curve.shape[1])):
+            cost = curve[i, k] + rates[i] * paid[i, k]
+            less = (cost < least) | (np.isnan(cost) & (not np.isnan(least)))
+            best, least = k if less else best, cost if less else least
+        found[i] = best + 1
+
+
+@compiled
+@no_type_check
 def argsorted(table, order) -> None:  # noqa: ANN001
     """Write the columns of each row from the smallest cell up, ties to the smaller index, NaN last.
 

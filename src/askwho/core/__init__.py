@@ -37,6 +37,7 @@ from askwho.core._selection import (
     running,
     select_adaptive,
     select_top_k,
+    summed,
 )
 
 __all__ = [
@@ -81,6 +82,7 @@ __all__ = [
     "select_adaptive",
     "select_top_k",
     "squared",
+    "summed",
     "task_errors",
     "truth_column",
     "unit_of",

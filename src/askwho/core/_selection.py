@@ -26,6 +26,8 @@ _PLAIN = "biuf"
 _ONE_BY_ONE = np.empty(0, dtype=np.intp)
 # Of more entities sorting by insertion, as compiled loops do, takes longer than NumPy's own.
 _FEW = 24
+# So many numbers, and more, NumPy adds in pairs, and not one after the other.
+_PAIRED = 8
 
 
 def rank(scores: ArrayLike) -> Order:
@@ -207,6 +209,16 @@ def running(table: np.ndarray) -> np.ndarray:
     found = table.astype(np.result_type(table, np.intp) if table.dtype.kind == "b" else table.dtype)
     for k in range(1, found.shape[1]):
         found[:, k] += found[:, k - 1]
+    return found
+
+
+def summed(table: Float[np.ndarray, "n a"]) -> Float[np.ndarray, " n"]:
+    """Return the sum of each row, shape (n,): of few numbers by columns, in the order in which NumPy adds them, too."""
+    if not 0 < table.shape[1] < _PAIRED:
+        return table.sum(axis=1)
+    found = table[:, 0].copy()
+    for k in range(1, table.shape[1]):
+        found += table[:, k]
     return found
 
 

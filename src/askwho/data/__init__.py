@@ -21,7 +21,7 @@ from askwho.data._sentences import SentenceEncoder
 from askwho.data._stores import StoredFile, seekable, whole
 from askwho.data._tables import Table, count_rows, lists, read_batches, read_table, table_of
 from askwho.data._text import TextEncoder, fingerprints
-from askwho.data._writing import write_batches, write_table
+from askwho.data._writing import decoded, write_batches, write_table
 
 __all__ = [
     "EXACT",
@@ -50,6 +50,7 @@ __all__ = [
     "column_of",
     "commonest",
     "count_rows",
+    "decoded",
     "describe",
     "files_of",
     "fingerprints",

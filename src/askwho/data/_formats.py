@@ -153,7 +153,11 @@ def _parquet(path: File, rows: int, only: Chosen | None, start: int) -> Iterator
         while groups < file.num_row_groups and (inside := file.metadata.row_group(groups).num_rows) <= before:
             groups, before = groups + 1, before - inside
         needed = list(range(groups, file.num_row_groups))
-        for batch in file.iter_batches(rows, row_groups=needed, columns=names) if needed else ():
+        # From a store columns come together, for each waits. On this machine whoever reads is fast enough alone: with
+        # threads of Arrow's own, each with memory of its own, a row took half as long again.
+        threads = isinstance(path, StoredFile)
+        read = file.iter_batches(rows, row_groups=needed, columns=names, use_threads=threads) if needed else ()
+        for batch in read:
             drop = min(before, batch.num_rows)
             before -= drop
             piece = pa.Table.from_batches([batch.slice(drop)])

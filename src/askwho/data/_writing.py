@@ -1,5 +1,6 @@
 """Tables into files, batch by batch, whole or not at all."""
 
+import base64
 import contextlib
 import datetime as dt
 import json
@@ -57,7 +58,7 @@ def write_batches(
         for rows in _typed(_arrow(table, types or {}, as_text=suffix == ".csv") for table in tables):
             if sink is None or writer is None:
                 sink = output.sink()
-                writer = _WRITERS[suffix](sink, rows.replace_schema_metadata(dict(facts) if facts else None))
+                writer = _WRITERS[suffix](sink, rows, dict(facts or {}))
             writer.write_table(rows)
         if sink is not None and writer is not None:
             writer.close()
@@ -77,7 +78,7 @@ def write_batches(
 class _JsonWriter:
     """Rows as lines of JSON, with the face of Arrow's own writers."""
 
-    def __init__(self, sink: Any, _rows: pa.Table) -> None:  # noqa: ANN401 - whatever takes bytes
+    def __init__(self, sink: Any, _rows: pa.Table, _facts: dict[str, str]) -> None:  # noqa: ANN401 - whatever takes bytes
         self._sink = sink
 
     def write_table(self, rows: pa.Table) -> None:
@@ -93,16 +94,33 @@ class _JsonWriter:
         """Whoever opened what was written to closes it."""
 
 
-def _parquet(sink: Any, rows: pa.Table) -> pa_parquet.ParquetWriter:  # noqa: ANN401
+def _parquet(sink: Any, rows: pa.Table, facts: dict[str, str]) -> pa_parquet.ParquetWriter:  # noqa: ANN401
     # Its stubs know of no list of columns.
     repeating: Any = _repeating(rows)
     # Nobody skips rows by the least and the largest of what stands in lists, and to find them takes a sixth of writing.
     bounded: Any = [field.name for field in rows.schema if not pa.types.is_nested(field.type)]
-    return pa_parquet.ParquetWriter(sink, rows.schema, use_dictionary=repeating, write_statistics=bounded)
+    writer = pa_parquet.ParquetWriter(
+        sink, rows.schema, use_dictionary=repeating, write_statistics=bounded, store_schema=False
+    )
+    # What Arrow itself would say of the types, but that lists of codes are read as what they mean.
+    meant = pa.schema([field.with_type(_meant(field.type)) for field in rows.schema], metadata=dict(facts) or None)
+    writer.add_key_value_metadata({"ARROW:schema": base64.b64encode(meant.serialize()).decode(), **facts})
+    return writer
 
 
-def _csv(sink: Any, rows: pa.Table) -> pa_csv.CSVWriter:  # noqa: ANN401
+def _csv(sink: Any, rows: pa.Table, _facts: dict[str, str]) -> pa_csv.CSVWriter:  # noqa: ANN401
     return pa_csv.CSVWriter(sink, rows.schema)
+
+
+def decoded(values: Any) -> Any:  # noqa: ANN401 - an array of Arrow
+    """Return a column of Arrow without codes in its lists: what they mean instead."""
+    return values.cast(_meant(values.type))
+
+
+def _meant(kind: pa.DataType) -> pa.DataType:
+    """The type of what a column means: of lists of codes, lists of what they stand for."""
+    coded = pa.types.is_list(kind) and pa.types.is_dictionary(kind.value_type)
+    return pa.list_(kind.value_type.value_type) if coded else kind
 
 
 def _repeating(rows: pa.Table) -> list[str]:
@@ -112,7 +130,11 @@ def _repeating(rows: pa.Table) -> list[str]:
         values, path = column.slice(0, _LOOKED_AT), name
         if pa.types.is_list(values.type):
             values, path = pc.call_function("list_flatten", [values]), f"{name}.list.element"
-        if pa.types.is_nested(values.type) or len(values.unique()) <= len(values) / 2:
+        if (
+            pa.types.is_dictionary(values.type)
+            or pa.types.is_nested(values.type)
+            or len(values.unique()) <= len(values) / 2
+        ):
             found.append(path)
     return found
 
@@ -151,7 +173,9 @@ def _cells(values: Any) -> Any:  # noqa: ANN401 - any column
 
 
 def _as(values: Any, kind: pa.DataType) -> Any:  # noqa: ANN401
-    return values.cast(kind) if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values, kind)
+    if not isinstance(values, pa.Array | pa.ChunkedArray):
+        return pa.array(values, kind)
+    return values if _meant(values.type) == kind else values.cast(kind)
 
 
 def _texts(values: Any) -> Any:  # noqa: ANN401

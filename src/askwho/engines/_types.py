@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from askwho.data import named
+from askwho.data import decoded, named
 from askwho.policy import Policy
 
 # As Arrow writes each type: an engine must know before the first row.
@@ -28,8 +28,9 @@ def decision_types(policy: Policy) -> dict[str, type]:
 
 
 def typed(columns: Mapping[str, Any], types: Mapping[str, type]) -> pa.RecordBatch:
-    """Return Arrow's columns as one batch, those of known types cast to them."""
-    found = {name: values.cast(_ARROW[types[name]]) if name in types else values for name, values in columns.items()}
+    """Return Arrow's columns as one batch, those of known types cast to them, and lists of codes to what they mean."""
+    plain = {name: decoded(values) for name, values in columns.items()}
+    found = {name: values.cast(_ARROW[types[name]]) if name in types else values for name, values in plain.items()}
     return pa.RecordBatch.from_arrays(list(found.values()), names=list(found))
 
 

@@ -109,7 +109,7 @@ class Route(_OfQueries):
     def made(self, table: Table, rng: np.random.Generator, ids: Sequence[str] | None = None) -> Made:
         """Return whom to ask, and the sums over it; the ids are of a table that has none."""
         decided = self.load().decide(table, self.target, explore=self.explore, random_state=rng, ids=ids)
-        return decided.to_columns(arrow=True), {
+        return decided.to_columns(arrow=True, coded=True), {
             "queries": len(decided),
             "mean_k": float(decided.k.sum()),
             "mean_expected_fee": float(decided.fee.sum()),

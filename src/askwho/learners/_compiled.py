@@ -28,21 +28,30 @@ _STEPS = 3
 _SIGN, _INFINITE = np.uint32(0x80000000), np.uint32(0x7F800000)
 
 
-@intrinsic
-@no_type_check
-def add_four(_context, total, at, table, place):  # noqa: ANN001, ANN202 - numba calls it with its own types
-    """total[at : at + 4] += table[place : place + 4], as one instruction."""
+def _adding(count: int) -> Any:  # noqa: ANN401 - an intrinsic of numba
+    """How so many numbers are added as one instruction."""
 
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:  # noqa: ANN401 - likewise
-        four = ir.VectorType(ir.FloatType(), FOUR)
-        arrays = (context.make_array(signature.args[i])(context, builder, values[i]) for i in (0, 2))
-        spots = [builder.gep(each.data, [index]) for each, index in zip(arrays, (values[1], values[3]), strict=True)]
-        spots = [builder.bitcast(spot, four.as_pointer()) for spot in spots]
-        added = builder.fadd(*(builder.load(spot, align=4) for spot in spots))
-        builder.store(added, spots[0], align=4)
-        return context.get_dummy_value()
+    @no_type_check
+    def add(_context, total, at, table, place):  # noqa: ANN001, ANN202 - numba calls it with its own types
+        """total[at : at + count] += table[place : place + count]."""
 
-    return types.void(total, at, table, place), generate
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:  # noqa: ANN401 - likewise
+            many = ir.VectorType(ir.FloatType(), count)
+            arrays = (context.make_array(signature.args[i])(context, builder, values[i]) for i in (0, 2))
+            spots = [
+                builder.gep(each.data, [index]) for each, index in zip(arrays, (values[1], values[3]), strict=True)
+            ]
+            spots = [builder.bitcast(spot, many.as_pointer()) for spot in spots]
+            added = builder.fadd(*(builder.load(spot, align=4) for spot in spots))
+            builder.store(added, spots[0], align=4)
+            return context.get_dummy_value()
+
+        return types.void(total, at, table, place), generate
+
+    return intrinsic(add)
+
+
+add_four, add_eight = _adding(FOUR), _adding(2 * FOUR)
 
 
 @compiled

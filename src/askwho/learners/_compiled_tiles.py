@@ -1,93 +1,18 @@
 """Trees walked tile by tile, fifteen questions at once: compiled by numba; imported by `_tree_tiles` alone.
 
-A tile is fifteen nodes: a lane of a register for each. The features that the nodes ask for are brought into their lanes
-by one instruction, compared with their thresholds by another, and each of up to sixteen exits knows which answers lead
-to it. So a row takes one round of loads for what would be four or five steps.
+`_compiled_steps` says what tiles and crowns are.
 """
 
-from typing import Any, no_type_check
+from typing import no_type_check
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from askwho._fast._compiled import compiled
-from askwho.learners._compiled import FOUR, U, add_four, key
+from askwho.learners._compiled import FOUR, U, add_eight, add_four, key
+from askwho.learners._compiled_steps import LANES, LINE, ROWS, SIZE, either, fetch, left_by, through_crown
 
-LANES = 16
-"""Numbers of 32 bits in a register; lane 0 of a tile asks nothing, for so many questions have one exit more."""
-LINE = 64
-"""Bytes that a processor fetches at a time, and that a register holds."""
-TILE = np.dtype(
-    [
-        ("keys", np.uint32, LANES),
-        ("asked", np.uint16, LANES),
-        ("yes", np.uint16, LANES),
-        ("exits", np.uint16, LANES),
-        ("features", np.uint8, LANES),
-        ("nothing", np.uint8, LANES),
-    ]
-)
-"""Thresholds; of each exit whose answers count, and which of them are yes; where it leads; the nodes' features.
-
-Three lines of the cache: with nothing behind, every tile begins with one.
-"""
-SIZE = U(TILE.itemsize)
-"""Bytes of a tile."""
-
-
-@intrinsic
-@no_type_check
-def _left_by(_context, tiles, at, keys, row, second):  # noqa: ANN001, ANN202 - numba calls it with its own types
-    """Where a row leaves a tile to: the tile begins at byte `at`, the row at place `row`, its 17th key `second` behind.
-
-    Where there is no 17th, `second` is 0: no lane asks for it.
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:  # noqa: ANN401 - likewise
-        bits32, bits16, bits64 = ir.IntType(32), ir.IntType(16), ir.IntType(64)
-        lanes, words = ir.VectorType(bits32, LANES), ir.VectorType(bits16, LANES)
-
-        def loaded(spot: Any, kind: Any, align: int) -> Any:  # noqa: ANN401 - likewise
-            return builder.load(builder.bitcast(spot, kind.as_pointer()), align=align)
-
-        tile, first = (
-            builder.gep(context.make_array(signature.args[i])(context, builder, values[i]).data, [values[i + 1]])
-            for i in (0, 2)
-        )
-        fields: Any = TILE.fields
-        part = {name: builder.gep(tile, [ir.Constant(bits64, place)]) for name, (_, place) in fields.items()}
-        features = builder.zext(loaded(part["features"], ir.VectorType(ir.IntType(8), LANES), LANES), lanes)
-        # Of the 32 numbers in two registers those that the lanes ask for.
-        picked = builder.call(
-            cgutils.get_or_insert_function(
-                builder.module, ir.FunctionType(lanes, [lanes] * 3), "llvm.x86.avx512.vpermi2var.d.512"
-            ),
-            [loaded(first, lanes, LINE), features, loaded(builder.gep(first, [values[4]]), lanes, LINE)],
-        )
-        answers = builder.bitcast(builder.icmp_unsigned(">", picked, loaded(part["keys"], lanes, LINE)), bits16)
-        # Through a register of whole numbers, of which LLVM is told nothing: else it takes the bits apart, one by one.
-        answers = builder.asm(
-            ir.FunctionType(bits32, [bits32]), "", "=r,0", [builder.zext(answers, bits32)], side_effect=False
-        )
-        answers = builder.insert_element(
-            ir.Constant(words, ir.Undefined), builder.trunc(answers, bits16), ir.Constant(bits32, 0)
-        )
-        answers = builder.shuffle_vector(
-            answers, ir.Constant(words, ir.Undefined), ir.Constant(ir.VectorType(bits32, LANES), [0] * LANES)
-        )
-        leads = builder.icmp_unsigned(
-            "==",
-            builder.and_(answers, loaded(part["asked"], words, 2 * LANES)),
-            loaded(part["yes"], words, 2 * LANES),
-        )
-        exit_ = builder.cttz(builder.zext(builder.bitcast(leads, bits16), bits32), ir.Constant(ir.IntType(1), 1))
-        exits = builder.bitcast(part["exits"], bits16.as_pointer())
-        return builder.zext(builder.load(builder.gep(exits, [builder.zext(exit_, bits64)])), bits64)
-
-    return types.uint64(tiles, at, keys, row, second), generate
+# Numbers of what leaves say in a line of the cache.
+_SAID = U(LINE // 4)
 
 
 @compiled
@@ -102,46 +27,71 @@ def _add_leaves(place, leaf, columns, table, said, width) -> None:  # noqa: ANN0
             for more in range(U(0), wide, U(FOUR)):
                 add_four(said, at + more, table, spoken + more)
         return
-    # Of few numbers, row after row: a loop within would take longer than what it adds.
-    for more in range(U(0), wide, U(FOUR)):
+    # Of few numbers, at once: a loop within would take longer than what it adds.
+    if wide == U(FOUR):
         for row in range(count):
-            spoken = base + (U(place[row]) - leaf) * wide + more
-            add_four(said, row * width + column + more, table, spoken)
+            add_four(said, row * width + column, table, base + (U(place[row]) - leaf) * wide)
+    else:
+        for row in range(count):
+            add_eight(said, row * width + column, table, base + (U(place[row]) - leaf) * wide)
 
 
 @compiled
 @no_type_check
-def walk(tiles, starts, together, columns, table, X, keys, total) -> None:  # noqa: ANN001 - as above
+def _fetch_lines(table, at, end, line) -> None:  # noqa: ANN001 - as above
+    """Fetch what lies between two places of a table, without waiting for it; a line has so many."""
+    for place in range(at, end, line):
+        fetch(table, place)
+
+
+@compiled
+@no_type_check
+def walk(crowns, tiles, starts, together, columns, table, X, by_row, by_column, total) -> None:  # noqa: ANN001 - as above
     """Add to `total` what the trees say of some rows, tree after tree.
 
     Args:
+        crowns: of the first nodes of each tree the keys, features, exits that they split, and where exits lead, shape
+            (4, t, 16).
         tiles: of all trees, as bytes.
         starts: the first tile of each tree, and the end of the last, shape (t + 1,).
         together: through how many tiles of each tree all rows go before those that go on are gathered, shape (t,).
         columns: of each tree, where its table begins, the first column that it speaks of, and how many, shape (t, 3).
         table: what the leaves say, tree after tree, flat.
         X: the bits of the features, shape (n, d), n at most 65,536.
-        keys: zeros, shape (n, 16) or (n, 32), to be written to.
+        by_row: zeros, shape (n, 16) or (n, 32), to be written to.
+        by_column: zeros, shape (n / 64 rounded up, d, 64), likewise.
         total: shape (n, m), m a multiple of four.
     """
-    count, features, width, stride = U(X.shape[0]), U(X.shape[1]), U(total.shape[1]), U(keys.shape[1])
-    second = stride - U(LANES)
-    said, x = total.ravel(), keys.ravel()
+    count, features, width, stride = U(X.shape[0]), U(X.shape[1]), U(total.shape[1]), U(by_row.shape[1])
+    second, whole = stride - U(LANES), features * U(ROWS)
+    said, x, y = total.ravel(), by_row.ravel(), by_column.ravel()
     for row in range(count):
+        spot = row // U(ROWS) * whole + row % U(ROWS)
         for feature in range(features):
-            x[row * stride + feature] = key(X[row, feature])
-    place, going = np.empty(X.shape[0], np.uint16), np.empty(X.shape[0], np.uint16)
-    for tree in range(U(len(together))):
-        here = tiles[starts[tree] * SIZE : starts[tree + U(1)] * SIZE]
+            x[row * stride + feature] = y[spot + feature * U(ROWS)] = key(X[row, feature])
+    place, going = np.empty(by_column.shape[0] * ROWS, np.uint16), np.empty(X.shape[0], np.uint16)
+    keys, asked, split, exits = crowns
+    trees, parts = U(len(together)), U(by_column.shape[0])
+    for tree in range(trees):
+        first, end = starts[tree] * SIZE, starts[tree + U(1)] * SIZE
         # Places from here on are leaves.
-        leaf = starts[tree + U(1)] - starts[tree]
-        for row in range(count):
-            place[row] = _left_by(here, U(0), x, row * stride, second)
-        for _ in range(U(1), together[tree]):
+        here, leaf = tiles[first:end], starts[tree + U(1)] - starts[tree]
+        spoken = columns[tree, U(0)]
+        silent = columns[tree + U(1), U(0)] if tree + U(1) < trees else U(len(table))
+        # The tree comes into the cache while the crown, which is small, is gone through.
+        some, more = (
+            ((end - first) // parts // U(LINE) + U(1)) * U(LINE),
+            ((silent - spoken) // parts // _SAID + U(1)) * _SAID,
+        )
+        for part in range(parts):
+            _fetch_lines(tiles, first + part * some, min(first + part * some + some, end), U(LINE))
+            _fetch_lines(table, spoken + part * more, min(spoken + part * more + more, silent), _SAID)
+            through_crown(keys[tree], asked[tree], split[tree], exits[tree], y, part * whole, part * U(ROWS), place)
+        for _ in range(together[tree]):
             for row in range(count):
                 at = U(place[row])
-                to = _left_by(here, min(at, leaf - U(1)) * SIZE, x, row * stride, second)
-                place[row] = to if at < leaf else at
+                to = left_by(here, min(at, leaf - U(1)) * SIZE, x, row * stride, second)
+                place[row] = either(U(at < leaf), to, at)
         left = U(0)
         for row in range(count):
             going[left] = row
@@ -149,11 +99,11 @@ def walk(tiles, starts, together, columns, table, X, keys, total) -> None:  # no
         while left > U(0):
             for q in range(left):
                 row = U(going[q])
-                place[row] = _left_by(here, U(place[row]) * SIZE, x, row * stride, second)
+                place[row] = left_by(here, U(place[row]) * SIZE, x, row * stride, second)
             still = U(0)
             for q in range(left):
                 row = U(going[q])
                 going[still] = row
                 still += U(U(place[row]) < leaf)
             left = still
-        _add_leaves(place, leaf, columns[tree], table, said, width)
+        _add_leaves(place[:count], leaf, columns[tree], table, said, width)

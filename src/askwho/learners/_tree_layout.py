@@ -5,13 +5,12 @@ many, because no cache holds a whole forest. Here every tree is a node of its ow
 added in the order in which the graph of one row adds it, so that a row gets the same bits alone and in a batch.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
-from askwho._threads import processors
+from askwho._threads import on_each
 from askwho.learners._graph import IR, OPSET, TREES_OPSET, Graph
 from askwho.learners._tree_nodes import TreeNodes
 
@@ -54,9 +53,7 @@ class TreeLayout:
         def work(block: np.ndarray) -> None:
             said[block] = self._of_block(X.take(block, axis=0))
 
-        with ThreadPoolExecutor(min(len(blocks), processors())) as pool:
-            for _ in pool.map(work, blocks):
-                pass
+        on_each(work, blocks)
         return said
 
     def _alike(self, X: Float32[np.ndarray, "n d"]) -> Int[np.ndarray, " n"]:

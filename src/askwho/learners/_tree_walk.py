@@ -4,14 +4,13 @@ What it gives has the bits of `TreeLayout` and of the graph of one row: the same
 the same order.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float32
 
 from askwho import _validation as check
-from askwho._threads import processors
+from askwho._threads import on_each
 from askwho.learners._tree_layout import TreeLayout
 from askwho.learners._tree_nodes import TreeNodes
 
@@ -58,10 +57,7 @@ class TreeWalk:
             total /= np.float32(self._trees)
             said[start : start + self._block] = total[:, : self.outputs]
 
-        starts = range(0, len(X), self._block)
-        with ThreadPoolExecutor(max(1, min(len(starts), processors()))) as pool:
-            for _ in pool.map(work, starts):
-                pass
+        on_each(work, range(0, len(X), self._block))
         return said
 
 

@@ -11,6 +11,8 @@ from jaxtyping import Bool, Int, Shaped
 
 # Numbers that Arrow takes as they are, and the type that it would find in a list of them.
 _NUMBERS = {"i": np.int64, "f": np.float64, "b": np.bool_}
+# So many names have codes of one byte.
+_FEW = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +34,11 @@ class Names:
         flat = np.array(self.names, dtype=object)[self.order[self.within]].tolist()
         return [flat[start:end] for start, end in pairwise(self._ends().tolist())]
 
-    def to_arrow(self) -> pa.Array:
-        """Return the same as one array."""
-        flat = pa.array(self.names, pa.string()).take(pa.array(self.order[self.within]))
+    def to_arrow(self, *, coded: bool = False) -> pa.Array:
+        """Return the same as one array, of texts, or of their codes and all names once."""
+        names = pa.array(self.names, pa.string())
+        codes = pa.array(self.order.astype(np.int8 if len(names) <= _FEW else np.int32)[self.within])
+        flat = pa.DictionaryArray.from_arrays(codes, names) if coded else names.take(codes)
         return pa.ListArray.from_arrays(pa.array(self._ends(), pa.int32()), flat)
 
     def _ends(self) -> Int[np.ndarray, " m"]:
@@ -69,9 +73,16 @@ Column = Names | Known | np.ndarray
 """One column: an array of shape (n,), or (n, d) where each row is a list of numbers; names; or values with gaps."""
 
 
-def written(columns: Mapping[str, Column], *, arrow: bool) -> dict[str, Any]:
-    """Return columns as plain lists, or as Arrow's arrays of the types that it finds in those lists."""
-    return {name: _arrow(column) if arrow else _list(column) for name, column in columns.items()}
+def written(columns: Mapping[str, Column], *, arrow: bool, coded: bool = False) -> dict[str, Any]:
+    """Return columns as plain lists, or as Arrow's arrays of the types that it finds in those lists.
+
+    Args:
+        columns: by name.
+        arrow: whether as Arrow's arrays.
+        coded: whether lists of names are codes there, as Parquet has them: to make texts of them takes several times
+            as long as to write the codes.
+    """
+    return {name: _arrow(column, coded=coded) if arrow else _list(column) for name, column in columns.items()}
 
 
 def plain(values: Shaped[np.ndarray, "..."]) -> list[Any]:
@@ -84,7 +95,9 @@ def _list(column: Column) -> list[Any]:
     return plain(column) if isinstance(column, np.ndarray) else column.to_list()
 
 
-def _arrow(column: Column) -> pa.Array:
+def _arrow(column: Column, *, coded: bool) -> pa.Array:
+    if isinstance(column, Names):
+        return column.to_arrow(coded=coded)
     if not isinstance(column, np.ndarray):
         return column.to_arrow()
     number = _NUMBERS.get(column.dtype.kind)

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from askwho import _validation as check
 from askwho._types import Order
 from askwho._unit import Unit
-from askwho.core import Answers, Cell, Panel, Selection, column, in_order, is_null
+from askwho.core import Answers, Cell, Panel, Selection, column, in_order, is_null, summed
 from askwho.data import Table, lists
 from askwho.exceptions import InvalidInputError
 from askwho.policy._columns import Column, Known, Names, plain, written
@@ -167,7 +167,12 @@ class Decisions:
     @cached_property
     def fee(self) -> Float[np.ndarray, " n"]:
         """What each query's committee is expected to charge, shape (n,)."""
-        return np.where(self.within, in_order(self.seen.fees, self.order), 0.0).sum(axis=1)
+        return summed(np.where(self.within, self._fees, 0.0))
+
+    @cached_property
+    def _fees(self) -> Float[np.ndarray, "n K"]:
+        """What each of the order is expected to charge, shape (n, K)."""
+        return in_order(self.seen.fees, self.order)
 
     @property
     def selection(self) -> Selection:
@@ -191,11 +196,12 @@ class Decisions:
         most = self.order.shape[1] if self.there is None else int(self.there[i])
         return tuple(self.panel.names[j] for j in self.order[i, k : min(k + missing, most)])
 
-    def to_columns(self, *, arrow: bool = False) -> dict[str, Any]:
+    def to_columns(self, *, arrow: bool = False, coded: bool = False) -> dict[str, Any]:
         """Return one row a query, as plain lists that any table library takes and `Policy.read` reads back.
 
         Args:
             arrow: whether as Arrow's arrays instead, which take a fraction of the time where there are many queries.
+            coded: whether lists of names are codes into all names there, which are written in half the time.
         """
         expected = self.unit.all_shown(in_order(self.seen.expected, self.order))
         said, shares, scores = self.seen.said, self.seen.shares, self.seen.judged.scores
@@ -207,7 +213,7 @@ class Decisions:
             "expected_error": self.expected_error,
             "propensity": self.propensity,
             "order": Names(self.panel.names, self.order, np.ones(self.order.shape, dtype=bool)),
-            "fees": in_order(self.seen.fees, self.order),
+            "fees": self._fees,
             "expected_errors": expected,
             "propensities": self.propensities,
             "base_answer": np.full(len(self), None) if said is None else said,
@@ -219,7 +225,8 @@ class Decisions:
         if shares is not None:
             # Six digits tell probabilities apart, and take a third of the room.
             columns["base_shares"] = np.round(shares, 6)
-        return written(columns if self.outcome is None else columns | self._came(self.outcome), arrow=arrow)
+        whole = columns if self.outcome is None else columns | self._came(self.outcome)
+        return written(whole, arrow=arrow, coded=coded)
 
     def outcome_columns(self, *, arrow: bool = False) -> dict[str, Any]:
         """Return what came of the decisions, one row a query; the argument as in `to_columns`."""

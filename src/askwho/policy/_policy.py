@@ -14,7 +14,7 @@ from askwho._parts import State, check_allowed, part
 from askwho._types import Task
 from askwho._unit import Unit
 from askwho.beliefs import NumberCase, Numbers
-from askwho.core import Answers, Cell, Panel, fees_table, in_order, is_null, unit_of
+from askwho.core import Answers, Cell, Panel, fees_table, in_order, is_null, running, unit_of
 from askwho.data import Columns, FeatureEncoder, Table, is_own, keyed, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.learners import OwnBase
@@ -180,7 +180,7 @@ class Policy:
         elif alike:
             k = np.minimum(np.full(len(seen), len(alike)), most)
         else:
-            k = self.cardinality.sizes(seen.X, curve, in_order(seen.fees, order).cumsum(axis=1), rates, most)
+            k = self.cardinality.sizes(seen.X, curve, running(in_order(seen.fees, order)), rates, most)
         ones = np.ones(order.shape)
         chance, chances = np.ones(len(seen)), np.where(np.arange(width) < k[:, None], ones, 0.0)
         if self._explores(explore, target):

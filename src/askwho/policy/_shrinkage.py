@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from askwho._parts import State, part
+from askwho.core import summed
 
 # What is borne out is drawn down by two standard errors' square: to follow noise costs more than to miss a little.
 _ERRORS = 2.0
@@ -103,8 +104,11 @@ class Shrinkage:
     def apply(self, expected: Float[np.ndarray, "n a"]) -> Float[np.ndarray, "n a"]:
         """Return what is left of expected errors, at least 0, shape (n, |A|)."""
         said = expected - self.centre
-        alike = said.mean(axis=1, keepdims=True)
-        return np.maximum(self.level + self.shared * alike + self.own * (said - alike), 0.0)
+        alike = (summed(said) / said.shape[1])[:, None]
+        found = said - alike
+        found *= self.own
+        found += self.level + self.shared * alike
+        return np.maximum(found, 0.0, out=found)
 
     def of_one(self, expected: list[float]) -> list[float]:
         """Return the same for one query, in plain numbers: on so few of them NumPy's calls would take longest."""
