@@ -69,7 +69,10 @@ def assign_batch(
             ["limit", "given", "at least", "at most", "worth of one more"],
             [_row(each) for each in done.given],
         )
-    print_summary({name: value for name, value in means.items() if name != "gap"}, as_json=False)
+    # Where mistakes have costs, an expected error is one: what the batch costs with its fees has a longer name.
+    longer = {"mean_expected_cost": "mean_expected_cost_with_fees"}
+    lines = {longer.get(name, name): value for name, value in means.items() if name != "gap"}
+    print_summary(lines, as_json=False, figure=loaded.unit.word)
     print_line(f"at most {done.gap:.2%} above the least cost")
 
 

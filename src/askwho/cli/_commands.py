@@ -256,7 +256,8 @@ def add_expert(
     found |= (
         {"mean_of_the_others": float(np.mean(np.delete(done.facts.entity_errors, j)))} if len(done.panel) > 1 else {}
     )
-    print_summary({**found, "fee": done.panel.entities[j].fee, "out": str(out_)}, as_json=json_)
+    shown = {**found, "fee": done.panel.entities[j].fee, "out": str(out_)}
+    print_summary(shown, as_json=json_, figure=done.unit.word)
 
 
 @app.command("drop-expert")
@@ -326,7 +327,7 @@ def report(
     out_: Annotated[Path, typer.Option("--out", help="Where to write the report: .html.", show_default=False)],
     k: Annotated[int | None, typer.Option(help="Show asking exactly so many.")] = None,
     budget: Annotated[float | None, typer.Option(help="Show this mean fee; the best single's, unless said.")] = None,
-    max_error: Annotated[float | None, typer.Option(help="Show staying within this error.")] = None,
+    max_error: Annotated[float | None, typer.Option(help="Show staying within this error, or cost.")] = None,
     confidence: Annotated[float | None, typer.Option(help="Show --budget and --max-error as promises.")] = None,
     max_fee: o.MaxFee = None,
     max_loss: o.MaxLoss = None,

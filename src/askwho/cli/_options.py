@@ -58,7 +58,9 @@ Data = Annotated[
 ]
 K = Annotated[int | None, typer.Option(help="Ask exactly so many.")]
 Budget = Annotated[float | None, typer.Option(help="Stay within this mean fee.")]
-MaxError = Annotated[float | None, typer.Option(help="Stay within this mean error.")]
+MaxError = Annotated[
+    float | None, typer.Option(help="Stay within this mean error, or mean cost where mistakes have costs.")
+]
 Confidence = Annotated[
     float | None, typer.Option(help="Promise --budget and --max-error with this probability, such as 0.95.")
 ]

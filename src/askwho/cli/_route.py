@@ -65,7 +65,7 @@ def route_queries(
     seed: Annotated[int | None, typer.Option(help="The seed of exploring.")] = None,
     json_: o.Json = False,
 ) -> None:
-    """Write for each query whom to ask, how many, the expected fee and the expected error."""
+    """Write for each query whom to ask, how many, the expected fee and the expected error (a cost, where mistakes have costs)."""
     target = o.target_of(k, fee_weight, budget, max_error, confidence, max_fee, max_loss, max_group)
     one_of(mode, "mode", ["at-once", "sequential"])
     one_of(engine, "engine", list(_ENGINES))
@@ -106,7 +106,7 @@ def route_queries(
     if not n:
         raise InvalidInputError("`queries` must not be empty: there is no row in it.")
     means = {name: value / n if name.startswith("mean_") else value for name, value in total.items()}
-    print_summary({"queries": n, **means, "out": str(out_)}, as_json=json_)
+    print_summary({"queries": n, **means, "out": str(out_)}, as_json=json_, figure=work.load().unit.word)
 
 
 def _one_file(path: Path, work: Route | Next, queries: Path, threads: int) -> dict[str, float]:
