@@ -40,6 +40,7 @@ from askwho.fitting import calibrate as calibrate_policy
 from askwho.fitting import fit as fit_policy
 from askwho.fitting import priced, with_expert
 from askwho.persistence import digest, load, room_for, save
+from askwho.policy import told_there
 from askwho.report import write_report
 
 app = typer.Typer(
@@ -379,6 +380,7 @@ def explain(
     max_loss: o.MaxLoss = None,
     max_group: o.MaxGroup = None,
     fee_weight: o.FeeWeight = None,
+    available: o.Available = None,
     allow: o.Allow = None,
     json_: o.Json = False,
 ) -> None:
@@ -389,7 +391,8 @@ def explain(
     n = len(next(iter(table.values())))
     if not 0 <= row < n:
         raise InvalidInputError(f"`--row` must be between 0 and {n - 1}, got {row}.")
-    why = loaded.explain({name: values[row : row + 1] for name, values in table.items()}, target)
+    query = {name: values[row : row + 1] for name, values in table.items()}
+    why = loaded.explain(query, target, available=told_there(loaded, available, query, somebody=True))
     if json_:
         print_json({**asdict(why), "query": row, "gain_of_one_more": why.gain_of_one_more})
         return

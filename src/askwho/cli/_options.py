@@ -77,6 +77,13 @@ FeeWeight = Annotated[float | None, typer.Option(help="How much error one unit o
 Coverage = Annotated[
     float | None, typer.Option(help="Around each number an interval that holds the truth so often, such as 0.9.")
 ]
+Available = Annotated[
+    str | None,
+    typer.Option(
+        help="Who is there: 'anna,bert'; or who is away: '!anna'; or columns of the queries that are true where "
+        "somebody is there, such as 'there_*'."
+    ),
+]
 Seed = Annotated[int, typer.Option(help="The seed of everything.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 

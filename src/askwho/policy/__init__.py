@@ -28,6 +28,7 @@ from askwho.policy._seats import Seats
 from askwho.policy._seen import Judgement, Seen, answers_of_all
 from askwho.policy._shrinkage import Shrinkage
 from askwho.policy._target import Target
+from askwho.policy._told import told_columns, told_there
 from askwho.policy._turns import InTurn
 from askwho.policy._why import Past, Reason, Why
 
@@ -96,5 +97,7 @@ __all__ = [
     "route_columns",
     "rule_names",
     "step_columns",
+    "told_columns",
+    "told_there",
     "unpromised",
 ]
