@@ -114,6 +114,39 @@ def test_a_mask_with_gaps_is_no_mask(mask, message):
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "names", ["both", ["both"], {"both"}, {"both": 1}.keys(), np.array(["both"]), np.array(["both"], dtype=object)]
+)
+def test_names_are_taken_whatever_holds_them(names):
+    policy, table = policies.fitted("classes"), policies.queries("classes", 2)
+    assert policy.decide(table, Target(k=1), available=names)[0].ask == ("both",)
+
+
+def test_fees_of_some_are_said_by_name():
+    policy, table = policies.fitted("classes"), policies.queries("classes", 2)
+    plain = policy.decide(table, Target(fee_weight=0.1)).seen.fees
+    seen = policy.decide(table, Target(fee_weight=0.1), fees={"both": 0.5, "left": [0.2, 0.3]}).seen.fees
+    assert seen[:, 2].tolist() == [0.5, 0.5]
+    assert seen[:, 0].tolist() == [0.2, 0.3]
+    assert (seen[:, [1, 3]] == plain[:, [1, 3]]).all()
+
+
+@pytest.mark.parametrize(
+    ("fees", "message"),
+    [
+        ({"ann": 1.0}, "`fees` must name entities of ['left', 'right', 'both', 'noise'], got 'ann'."),
+        ({"both": [1.0]}, "`fees['both']` must be a number, or one for each of 2 queries, got shape (1,)."),
+        ({"both": -1.0}, "`fees` must not be below zero, got -1.0"),
+        ({"both": "dear"}, "`fees['both']` must"),
+    ],
+)
+def test_fees_by_name_that_are_none(fees, message):
+    policy, table = policies.fitted("classes"), policies.queries("classes", 2)
+    with pytest.raises(InvalidInputError) as error:
+        policy.decide(table, Target(fee_weight=0.1), fees=fees)
+    assert message in str(error.value)
+
+
 def test_a_frame_says_by_its_columns_who_is_there():
     policy, table = policies.fitted("classes"), policies.queries("classes", 2)
     there = pd.DataFrame({"both": [True, False], "left": [False, True]})

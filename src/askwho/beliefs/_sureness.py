@@ -14,7 +14,7 @@ _BANDS = np.array([0, 1, 2, 3, 4, 4, 5, 5, 5, 6])
 _COUNT = int(_BANDS.max()) + 1
 # A line of two numbers is not learned from fewer verdicts than this.
 _FEWEST = 50
-# How strongly lines are drawn to where they begin, in all and not a row. By hand, on seven made and recorded logs of
+# How strongly lines are drawn to what is believed, in all and not a row. By hand, on seven made and recorded logs of
 # 400 and of 1,500 rows: with 10 or 30 probabilities are off by as much, but for a few thousandths, and by a hundredth
 # more where a base of our own is far too humble.
 _RIDGE = 3.0
@@ -56,38 +56,30 @@ class Sureness:
     shifts: Float[np.ndarray, " b"]
 
     @classmethod
-    def fit(
-        cls, said: Said, right: Bool[np.ndarray, " n"], *, copies: float = 1.0, start: "Sureness | None" = None
-    ) -> "Sureness":
-        """Return the lines that held-out verdicts teach.
+    def fit(cls, said: Said, right: Bool[np.ndarray, " n"], *, copies: float = 1.0) -> "Sureness":
+        """Return the lines that held-out verdicts teach; what is believed stays as it is where they are few.
 
         Args:
             said: the verdicts.
             right: shape (n,), whether each was right.
             copies: how often the same query is among them for a number of answers.
-            start: where lines begin, and stay where few verdicts are; at what is believed as it is, unless said.
         """
         from scipy.optimize import minimize  # noqa: PLC0415 - to learn alone: it takes long to import
 
-        begin = cls(np.ones(_COUNT), np.zeros(_COUNT)) if start is None else start
-        slopes, shifts = begin.slopes.copy(), begin.shifts.copy()
+        slopes, shifts = np.ones(_COUNT), np.zeros(_COUNT)
         odds, band = _log_odds(said.own), _band(said.answers)
         for b in range(_COUNT):
             z, y = odds[band == b], right[band == b].astype(np.float64)
             if len(z) < _FEWEST * copies:
                 continue
 
-            first = np.array([np.log(slopes[b]), shifts[b]])
-
-            def loss(
-                at: np.ndarray, z: np.ndarray = z, y: np.ndarray = y, first: np.ndarray = first
-            ) -> tuple[float, np.ndarray]:
-                score, moved = np.exp(at[0]) * z + at[1], at - first
+            def loss(at: np.ndarray, z: np.ndarray = z, y: np.ndarray = y) -> tuple[float, np.ndarray]:
+                score = np.exp(at[0]) * z + at[1]
                 off = (1.0 / (1.0 + np.exp(-score)) - y) / copies
-                value = float((np.logaddexp(0.0, score) - y * score).sum()) / copies + _RIDGE * float(moved @ moved)
-                return value, np.array([off @ (np.exp(at[0]) * z), off.sum()]) + 2.0 * _RIDGE * moved
+                value = float((np.logaddexp(0.0, score) - y * score).sum()) / copies + _RIDGE * float(at @ at)
+                return value, np.array([off @ (np.exp(at[0]) * z), off.sum()]) + 2.0 * _RIDGE * at
 
-            solved: Any = minimize(loss, first, jac=True, method="L-BFGS-B")
+            solved: Any = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B")
             slopes[b], shifts[b] = np.exp(solved.x[0]), solved.x[1]
         return cls(slopes, shifts)
 

@@ -8,7 +8,6 @@ from jaxtyping import Int
 from askwho.data import Log
 from askwho.exceptions import InvalidInputError
 from askwho.fitting._intervals import with_intervals
-from askwho.fitting._sureness import with_sureness
 from askwho.policy import Fixed, InTurn, Outcomes, Policy
 from askwho.replay import Replay, alike, later, none_later
 
@@ -37,8 +36,7 @@ def calibrate(policy: Policy, log: Log) -> Policy:
     if policy.facts.until is not None:
         policy = until(policy, log)
     in_turn = None if policy.turns is None or turns is None else InTurn(policy.turns.asking, turns)
-    replay, width = Replay.of(policy, log), policy.cardinality.width
-    combiner = with_sureness(replay, with_intervals(replay, policy.combiner, tried, width, in_turn), width)
+    combiner = with_intervals(Replay.of(policy, log), policy.combiner, tried, policy.cardinality.width, in_turn)
     if in_turn is None:
         return replace(policy, tried=tried, combiner=combiner)
     return replace(policy, tried=tried, combiner=combiner, turns=in_turn)

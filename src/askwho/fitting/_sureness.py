@@ -10,13 +10,11 @@ def with_sureness(replay: Replay, combiner: Combiner, width: int) -> Combiner:
     """Return the combiner whose probabilities of verdicts are what such verdicts came to, where these are classes.
 
     Args:
-        replay: rows with the answers that are there: fresh, or out of fold.
+        replay: rows with the answers that are there: out of fold.
         combiner: how answers are combined.
         width: the largest committee.
     """
     if not isinstance(combiner.beliefs, Beliefs):
         return combiner
-    # What is believed is calibrated, and not what was calibrated before.
-    plain = replace(combiner, beliefs=replace(combiner.beliefs, sureness=None))
-    sureness = sureness_at_once(replace(replay, combiner=plain), width, combiner.beliefs.sureness)
+    sureness = sureness_at_once(replace(replay, combiner=combiner), width)
     return replace(combiner, beliefs=replace(combiner.beliefs, sureness=sureness))

@@ -1,6 +1,6 @@
 """Who can be asked today: by name, by mask, for all queries or for each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,10 +32,7 @@ def who_is_there(
         available = {str(name): np.asarray(available[name]) for name in available.columns}
     if isinstance(available, Mapping):
         mask = _by_name(panel, available, n)
-    elif isinstance(available, str) or (
-        isinstance(available, Sequence) and all(isinstance(name, str) for name in available)
-    ):
-        named = [available] if isinstance(available, str) else list(available)
+    elif (named := _names(available)) is not None:
         check_known(panel, named)
         mask = np.array([name in named for name in panel.names]) | panel.own
     else:
@@ -47,6 +44,18 @@ def who_is_there(
     if somebody and not mask.any(axis=1).all():
         raise InvalidInputError("`available` must be true for somebody: there is nobody to ask.")
     return mask
+
+
+def _names(available: object) -> list[str] | None:
+    """Names, whatever holds them: one, a list, a set, keys, an array; None where it is something else."""
+    if isinstance(available, str):
+        return [available]
+    if isinstance(available, np.ndarray):
+        available = available.tolist()
+    if not isinstance(available, Collection):
+        return None
+    names = list(available)
+    return names if all(isinstance(name, str) for name in names) else None
 
 
 def _mask(given: object) -> Bool[np.ndarray, "..."]:

@@ -13,13 +13,12 @@ _PRICES, _SIZES = 4, 9
 _MOST_ROWS = 4_000
 
 
-def sureness_at_once(replay: Replay, width: int, start: Sureness | None = None) -> Sureness | None:
+def sureness_at_once(replay: Replay, width: int) -> Sureness | None:
     """Return how often verdicts of committees that were asked at once were right; None where nothing is believed.
 
     Args:
         replay: rows that taught nothing, or out of fold.
         width: the largest committee.
-        start: what was known of it before; nothing, unless said.
     """
     if not isinstance(replay.combiner.beliefs, Beliefs) or not isinstance(replay.case, Case):
         return None
@@ -38,4 +37,4 @@ def sureness_at_once(replay: Replay, width: int, start: Sureness | None = None) 
             said.append(Said(told.own[rows], told.other[rows], told.answers[rows]))
             right.append(verdicts[rows] == truth[rows])
     merged = Said(*(np.concatenate([getattr(each, name) for each in said]) for name in ("own", "other", "answers")))
-    return Sureness.fit(merged, np.concatenate(right), copies=float(_PRICES), start=start)
+    return Sureness.fit(merged, np.concatenate(right), copies=float(_PRICES))
