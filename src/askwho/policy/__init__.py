@@ -1,7 +1,19 @@
 """The policy: what is aimed at, what is seen, what is decided, and the parts that decide it."""
 
 from askwho.aggregation import Combine
-from askwho.beliefs import Asking, Beliefs, Case, Grades, Intervals, NumberCase, Numbers, in_turn, named_answers
+from askwho.beliefs import (
+    Asking,
+    Beliefs,
+    Case,
+    Grades,
+    Intervals,
+    NumberCase,
+    Numbers,
+    Said,
+    Sureness,
+    in_turn,
+    named_answers,
+)
 from askwho.policy._assign import Assigned, Given, Limit, Online, assign
 from askwho.policy._calibration import Calibration
 from askwho.policy._cardinality import Cardinality, CardinalityNetworks
@@ -73,10 +85,12 @@ __all__ = [
     "Policy",
     "Rationing",
     "Reason",
+    "Said",
     "Seats",
     "Seen",
     "Setting",
     "Shrinkage",
+    "Sureness",
     "Target",
     "Why",
     "answer_columns",

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from askwho.beliefs import Beliefs, Case, Said, Sureness
 from askwho.core import Cell
+from askwho.policy import Beliefs, Case, Said, Sureness
 from askwho.replay._replay import Replay
 from askwho.replay._taken import members_of
 
