@@ -11,6 +11,7 @@ from askwho.exceptions import InvalidInputError
 
 # Committees of 0 (a base of our own alone), 1, 2, 3, 4-5, 6-8 and more answers each have a line of their own.
 _BANDS = np.array([0, 1, 2, 3, 4, 4, 5, 5, 5, 6])
+# As many lines.
 _COUNT = int(_BANDS.max()) + 1
 # A line of two numbers is not learned from fewer verdicts than this.
 _FEWEST = 50
