@@ -30,6 +30,10 @@ def test_an_error_has_one_unit(error, task, unit):
     assert Unit.from_json(json.loads(json.dumps(unit.to_json(), allow_nan=False))) == unit
 
 
+def test_a_cost_is_called_one_and_all_else_an_error():
+    assert [Unit(name).word for name in ("error", "cost", "RMSE")] == ["error", "cost", "error"]
+
+
 def test_a_root_is_taken_of_squares_alone():
     squares, others = (
         Unit("RMSE", root=True, share=False, most=np.inf),

@@ -35,6 +35,11 @@ class Unit:
         return f"{'an' if self.name[0] in 'aeiouR' else 'a'} {self.name}"
 
     @property
+    def word(self) -> str:
+        """What one answer's error is called, where the mean has a longer name: a cost, or an error."""
+        return self.name if self.name == COST else "error"
+
+    @property
     def at_the_start(self) -> str:
         """The name as a sentence begins with it."""
         return self.name[0].upper() + self.name[1:]

@@ -54,6 +54,27 @@ def test_every_later_command_knows_what_fit_was_told(place, capsys):
     assert "the policy gets cost " in page
     assert "Cost at the best single" in page
     assert "off by" not in page
+    assert "expected error" not in page
+
+
+def test_what_is_expected_is_called_a_cost_by_every_command(place, capsys):
+    given = [*COLUMNS, *QUICK, "--error-costs", place / "costs.csv"]
+    assert run("fit", place / "log.parquet", *given, "--out", place / "told") == 0
+    one = costly.desk(30, seed=2)
+    few = {name: one[name] for name in ("x_0", "x_1", "truth")} | {"answer_novice": one["answer_rules"]}
+    write_table(place / "novice.parquet", few)
+    policy, new = place / "told", place / "new.parquet"
+    capsys.readouterr()
+    for words in (
+        ["route", policy, new, "--k", 1, "--out", place / "routes.csv"],
+        ["assign", policy, new, "--fee-weight", 1, "--out", place / "routes.csv"],
+        ["explain", policy, new, "--k", 1],
+        ["add-expert", policy, place / "novice.parquet", "--name", "novice", "--fee", 0, "--out", place / "grown"],
+    ):
+        assert run(*words) == 0
+        said = capsys.readouterr().out
+        assert "expected cost" in said, words[0]
+        assert "error" not in said, words[0]
 
 
 def test_one_score_at_a_time(place, capsys):

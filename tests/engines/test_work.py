@@ -58,6 +58,20 @@ def test_steps_are_those_of_the_policy(place):
     assert rows_of(*map(work, halves(asked))) == rows_of(made)
 
 
+def test_who_is_there_is_told_by_names_or_by_columns_of_the_batch(place):
+    policy, batch, artefact = place
+    masks = {name: np.arange(120) % 3 == j % 3 for j, name in enumerate(policy.panel.names)}
+    masks[policy.panel.names[0]] = np.ones(120, dtype=bool)
+    told = batch_of(table_of(batch) | {f"there_{name}": mask for name, mask in masks.items()})
+    assert Route(artefact, PRICE, available="there_*")(told).to_pydict() == (
+        policy.decide(table_of(batch), PRICE, available=masks).to_columns()
+    )
+    steps = Next(artefact, PRICE, available="there_*")(told).to_pydict()
+    assert steps == {**steps, **policy.next(table_of(batch), target=PRICE, available=masks).next_columns()}
+    names = Route(artefact, PRICE, available="both")(batch).to_pydict()
+    assert names == policy.decide(table_of(batch), PRICE, available=["both"]).to_columns()
+
+
 def test_routes_and_answers_in_the_same_rows_are_combined(place):
     policy, batch, artefact = place
     routes = Route(artefact, PRICE)(batch)
@@ -75,7 +89,9 @@ def test_routes_and_answers_in_the_same_rows_are_combined(place):
 
 def test_schemas_are_told_before_any_row(place):
     _, batch, artefact = place
-    for work in (Route(artefact, PRICE), Next(artefact, PRICE)):
+    away = Route(artefact, PRICE, available="!both")
+    assert "there" in away(batch).schema.names
+    for work in (Route(artefact, PRICE), Next(artefact, PRICE), away):
         made, told = work(batch), work.schema(batch.schema)
         assert told.names == made.schema.names
         assert not any(pa.types.is_null(kind) for kind in told.types)

@@ -15,6 +15,7 @@ from askwho.beliefs._pool import Case, Pool, State, random_masks
 from askwho.beliefs._pooled import Pooled, World
 from askwho.beliefs._sets import Sets
 from askwho.beliefs._stacked import MOST_MEMBERS, Stacked
+from askwho.beliefs._sureness import Said, Sureness
 from askwho.beliefs._telling import Telling
 from askwho.beliefs._turns import Turns, in_turn
 
@@ -38,9 +39,11 @@ __all__ = [
     "Numbers",
     "Pool",
     "Pooled",
+    "Said",
     "Sets",
     "Stacked",
     "State",
+    "Sureness",
     "Telling",
     "Turns",
     "World",

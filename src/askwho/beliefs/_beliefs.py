@@ -11,6 +11,7 @@ from askwho.aggregation import Committee, Verdicts
 from askwho.beliefs._evidence import Evidence, Heard
 from askwho.beliefs._pool import Case, Pool, expected_costs, random_masks
 from askwho.beliefs._sets import Sets
+from askwho.beliefs._sureness import Said, Sureness
 from askwho.core import Answers, Cell, ErrorFunction, cost_table, each_fold
 from askwho.exceptions import InvalidInputError
 
@@ -41,6 +42,7 @@ class Beliefs:
         costs: shape (C, C), what it costs to say [said] where [truth] is true; None where all mistakes are alike, or
             there are too many classes to know.
         sets: what several say together who are asked at once, where mistakes differ and the pool is no better.
+        sureness: how likely verdicts are to be right, by what is believed of them; None where no rows told.
     """
 
     classes: Shaped[np.ndarray, " c"]
@@ -50,6 +52,7 @@ class Beliefs:
     pool: Pool
     costs: Float32[np.ndarray, "c c"] | None = None
     sets: Sets | None = None
+    sureness: Sureness | None = None
 
     @classmethod
     def fit(
@@ -246,6 +249,17 @@ class Beliefs:
         The likeliest answer, or, where some mistakes are worse than others, the one of least expected cost. A class can
         always be answered, anything else only where one of those `asked`, shape (n, |A|), said so.
         """
+        values, told = self.told(case, believed, answers, asked)
+        return values, told.own if self.sureness is None else self.sureness.of(told).astype(np.float32)
+
+    def told(
+        self,
+        case: Case,
+        believed: Float32[np.ndarray, "n c"],
+        answers: Answers,
+        asked: Bool[np.ndarray, "n a"],
+    ) -> tuple[Shaped[np.ndarray, " n"], Said]:
+        """Return what to say, shape (n,), and what is believed of it, as it is; the arguments as in `decide`."""
         classes = len(self.classes)
         codes = np.where(asked, case.codes, -1)
         risks = None if case.costs is None else expected_costs(case.costs, believed)
@@ -261,12 +275,30 @@ class Beliefs:
         if risks is not None:
             # There is always a class to say, however unlikely.
             sure = np.maximum(sure, np.float32(_LEAST_SURE))
+        told = Said(sure, _largest_but(believed, place), (codes >= 0).sum(axis=1))
         new = place >= classes
         if not new.any():
-            return self.classes[place], sure
+            return self.classes[place], told
         author = (codes == place[:, None]).argmax(axis=1)
         own = answers.values[np.arange(len(author)), author]
-        return (np.where(new, own, self.classes[np.where(new, 0, place)]) if classes else own), sure
+        return (np.where(new, own, self.classes[np.where(new, 0, place)]) if classes else own), told
+
+    def calibrated(
+        self, case: Case, believed: Float32[np.ndarray, "n c"], asked: Bool[np.ndarray, "n a"]
+    ) -> Float32[np.ndarray, "n c"]:
+        """Return what is believed, shape (n, C), with the verdict as likely as such verdicts were right.
+
+        All others share the rest as they did.
+        """
+        if self.sureness is None:
+            return believed
+        place = (believed if case.costs is None else -expected_costs(case.costs, believed)).argmax(axis=1)
+        own = np.take_along_axis(believed, place[:, None], axis=1)[:, 0]
+        spoke = (asked & (case.codes >= 0)).sum(axis=1)
+        sure = self.sureness.of(Said(own, _largest_but(believed, place), spoke))
+        rest = believed * ((1.0 - sure) / np.maximum(1.0 - own, 1e-12))[:, None]
+        np.put_along_axis(rest, place[:, None], sure[:, None], axis=1)
+        return (rest / rest.sum(axis=1, keepdims=True)).astype(np.float32)
 
     def right(
         self, answers: Answers, codes: Int[np.ndarray, "n a"], truth: Shaped[np.ndarray, " n"]
@@ -281,7 +313,9 @@ class Beliefs:
         """Return the beliefs as classes, arrays and parts."""
         plain = {"classes": plain_classes(self.classes), "truths": plain_classes(self.truths)}
         arrays = {"share": self.share} if self.costs is None else {"share": self.share, "costs": self.costs}
-        return State(plain=plain, arrays=arrays).hold(evidence=self.evidence, pool=self.pool, sets=self.sets)
+        return State(plain=plain, arrays=arrays).hold(
+            evidence=self.evidence, pool=self.pool, sets=self.sets, sureness=self.sureness
+        )
 
     @classmethod
     def from_state(cls, state: State) -> "Beliefs":
@@ -299,7 +333,14 @@ class Beliefs:
             raise InvalidInputError(
                 "`sets` must be of this panel and its classes, got others: the artefact is damaged."
             )
-        return cls(classes, truths, share, evidence, pool, costs[0] if costs else None, sets)
+        return cls(classes, truths, share, evidence, pool, costs[0] if costs else None, sets, state.read("sureness"))
+
+
+def _largest_but(believed: Float32[np.ndarray, "n c"], place: Int[np.ndarray, " n"]) -> Float32[np.ndarray, " n"]:
+    """The probability of the likeliest candidate but one, shape (n,)."""
+    others = believed.copy()
+    np.put_along_axis(others, place[:, None], np.float32(0.0), axis=1)
+    return others.max(axis=1)
 
 
 def _codes(answers: Answers, spoke: Bool[np.ndarray, "n a"], classes: np.ndarray) -> Int[np.ndarray, "n a"]:

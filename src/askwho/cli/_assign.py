@@ -16,7 +16,7 @@ from askwho.data import table_of, write_batches
 from askwho.engines import route_types
 from askwho.exceptions import InvalidInputError
 from askwho.persistence import load
-from askwho.policy import Given, Target, assign
+from askwho.policy import Given, Target, assign, told_there
 
 # The columns of a CSV file of limits.
 _COLUMNS = ("entity", "group", "at_most", "at_least")
@@ -40,6 +40,7 @@ def assign_batch(
     budget: Annotated[float | None, typer.Option(help="Stay within this mean fee in this batch.")] = None,
     total: Annotated[float | None, typer.Option(help="Stay within this fee of the whole batch.")] = None,
     fee_weight: o.FeeWeight = None,
+    available: o.Available = None,
     allow: o.Allow = None,
     json_: o.Json = False,
 ) -> None:
@@ -49,7 +50,8 @@ def assign_batch(
     target = Target(fee_weight=0.0) if alone else Target(k=k, fee_weight=fee_weight, budget=budget)
     limits = None if capacity is None else read_capacity(capacity)
     table = table_of(queries, "queries", texts=loaded.texts)
-    done = assign(loaded, table, target, capacity=limits, sizes=_sizes(sizes), by=by, total=total)
+    there = told_there(loaded, available, table, somebody=True)
+    done = assign(loaded, table, target, capacity=limits, sizes=_sizes(sizes), by=by, total=total, available=there)
     write_batches(out_, [done.decisions.to_columns(arrow=True)], types=route_types(loaded))
     means: dict[str, Any] = {
         "queries": len(done.decisions),
@@ -69,7 +71,10 @@ def assign_batch(
             ["limit", "given", "at least", "at most", "worth of one more"],
             [_row(each) for each in done.given],
         )
-    print_summary({name: value for name, value in means.items() if name != "gap"}, as_json=False)
+    # Where mistakes have costs, an expected error is one: what the batch costs with its fees has a longer name.
+    longer = {"mean_expected_cost": "mean_expected_cost_with_fees"}
+    lines = {longer.get(name, name): value for name, value in means.items() if name != "gap"}
+    print_summary(lines, as_json=False, figure=loaded.unit.word)
     print_line(f"at most {done.gap:.2%} above the least cost")
 
 

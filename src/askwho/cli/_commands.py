@@ -40,6 +40,7 @@ from askwho.fitting import calibrate as calibrate_policy
 from askwho.fitting import fit as fit_policy
 from askwho.fitting import priced, with_expert
 from askwho.persistence import digest, load, room_for, save
+from askwho.policy import told_there
 from askwho.report import write_report
 
 app = typer.Typer(
@@ -256,7 +257,8 @@ def add_expert(
     found |= (
         {"mean_of_the_others": float(np.mean(np.delete(done.facts.entity_errors, j)))} if len(done.panel) > 1 else {}
     )
-    print_summary({**found, "fee": done.panel.entities[j].fee, "out": str(out_)}, as_json=json_)
+    shown = {**found, "fee": done.panel.entities[j].fee, "out": str(out_)}
+    print_summary(shown, as_json=json_, figure=done.unit.word)
 
 
 @app.command("drop-expert")
@@ -326,7 +328,7 @@ def report(
     out_: Annotated[Path, typer.Option("--out", help="Where to write the report: .html.", show_default=False)],
     k: Annotated[int | None, typer.Option(help="Show asking exactly so many.")] = None,
     budget: Annotated[float | None, typer.Option(help="Show this mean fee; the best single's, unless said.")] = None,
-    max_error: Annotated[float | None, typer.Option(help="Show staying within this error.")] = None,
+    max_error: Annotated[float | None, typer.Option(help="Show staying within this error, or cost.")] = None,
     confidence: Annotated[float | None, typer.Option(help="Show --budget and --max-error as promises.")] = None,
     max_fee: o.MaxFee = None,
     max_loss: o.MaxLoss = None,
@@ -378,6 +380,7 @@ def explain(
     max_loss: o.MaxLoss = None,
     max_group: o.MaxGroup = None,
     fee_weight: o.FeeWeight = None,
+    available: o.Available = None,
     allow: o.Allow = None,
     json_: o.Json = False,
 ) -> None:
@@ -388,7 +391,8 @@ def explain(
     n = len(next(iter(table.values())))
     if not 0 <= row < n:
         raise InvalidInputError(f"`--row` must be between 0 and {n - 1}, got {row}.")
-    why = loaded.explain({name: values[row : row + 1] for name, values in table.items()}, target)
+    query = {name: values[row : row + 1] for name, values in table.items()}
+    why = loaded.explain(query, target, available=told_there(loaded, available, query, somebody=True))
     if json_:
         print_json({**asdict(why), "query": row, "gain_of_one_more": why.gain_of_one_more})
         return

@@ -58,7 +58,9 @@ Data = Annotated[
 ]
 K = Annotated[int | None, typer.Option(help="Ask exactly so many.")]
 Budget = Annotated[float | None, typer.Option(help="Stay within this mean fee.")]
-MaxError = Annotated[float | None, typer.Option(help="Stay within this mean error.")]
+MaxError = Annotated[
+    float | None, typer.Option(help="Stay within this mean error, or mean cost where mistakes have costs.")
+]
 Confidence = Annotated[
     float | None, typer.Option(help="Promise --budget and --max-error with this probability, such as 0.95.")
 ]
@@ -74,6 +76,13 @@ MaxGroup = Annotated[
 FeeWeight = Annotated[float | None, typer.Option(help="How much error one unit of money is worth.")]
 Coverage = Annotated[
     float | None, typer.Option(help="Around each number an interval that holds the truth so often, such as 0.9.")
+]
+Available = Annotated[
+    str | None,
+    typer.Option(
+        help="Who is there: 'anna,bert'; or who is away: '!anna'; or columns of the queries that are true where "
+        "somebody is there, such as 'there_*'."
+    ),
 ]
 Seed = Annotated[int, typer.Option(help="The seed of everything.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

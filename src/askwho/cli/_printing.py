@@ -48,14 +48,14 @@ def print_validated(title: str, points: list[dict[str, Any]], figure: str = "err
     )
 
 
-def print_summary(summary: dict[str, Any], *, as_json: bool) -> None:
-    """Print a line for each entry, or one JSON object."""
+def print_summary(summary: dict[str, Any], *, as_json: bool, figure: str = "error") -> None:
+    """Print a line for each entry, or one JSON object; errors are called what `figure` says, in lines alone."""
     if as_json:
         print_json(summary)
         return
     for key, value in summary.items():
         shown = f"{value:.4g}" if isinstance(value, float) else value
-        print_line(f"{key.replace('_', ' ')}: {shown}")
+        print_line(f"{key.replace('_', ' ').replace('error', figure)}: {shown}")
 
 
 def print_table(head: list[str], rows: list[list[str]]) -> None:

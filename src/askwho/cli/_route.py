@@ -51,6 +51,7 @@ def route_queries(
         float, typer.Option(help="The share of queries that ask somebody else at random, such as 0.05; written down.")
     ] = 0.0,
     coverage: o.Coverage = None,
+    available: o.Available = None,
     shard_rows: Annotated[
         int | None,
         typer.Option(min=1, help="Write parts of so many rows; the same command goes on after it was killed."),
@@ -65,7 +66,7 @@ def route_queries(
     seed: Annotated[int | None, typer.Option(help="The seed of exploring.")] = None,
     json_: o.Json = False,
 ) -> None:
-    """Write for each query whom to ask, how many, the expected fee and the expected error."""
+    """Write for each query whom to ask, how many, the expected fee and the expected error (or cost)."""
     target = o.target_of(k, fee_weight, budget, max_error, confidence, max_fee, max_loss, max_group)
     one_of(mode, "mode", ["at-once", "sequential"])
     one_of(engine, "engine", list(_ENGINES))
@@ -79,7 +80,8 @@ def route_queries(
     if shard_rows is not None and explore and seed is None:
         raise InvalidInputError("`--seed` must be given to explore with --shard-rows: it must draw the same again.")
     artefact = Artefact.at(policy, allow=o.words(allow))
-    work = Next(artefact, target, explore, seed, coverage) if sequential else Route(artefact, target, explore, seed)
+    aims = (artefact, target, explore, seed, available)
+    work = Next(*aims, coverage) if sequential else Route(*aims)
     work.load()
     # Who explores in one file draws by lot, one batch after the other: the same seed must draw the same. And a user's
     # own parts need not know of threads.
@@ -94,6 +96,7 @@ def route_queries(
             "mode": mode,
             "explore": explore,
             "coverage": coverage,
+            "available": available,
             "shard_rows": shard_rows,
             "seed": seed,
         }
@@ -106,7 +109,7 @@ def route_queries(
     if not n:
         raise InvalidInputError("`queries` must not be empty: there is no row in it.")
     means = {name: value / n if name.startswith("mean_") else value for name, value in total.items()}
-    print_summary({"queries": n, **means, "out": str(out_)}, as_json=json_)
+    print_summary({"queries": n, **means, "out": str(out_)}, as_json=json_, figure=work.load().unit.word)
 
 
 def _one_file(path: Path, work: Route | Next, queries: Path, threads: int) -> dict[str, float]:

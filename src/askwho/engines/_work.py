@@ -12,7 +12,7 @@ from askwho.data import Table, fingerprints, id_texts, table_of
 from askwho.engines._artefact import Artefact
 from askwho.engines._types import answer_type, decision_types, route_types, step_types, typed
 from askwho.exceptions import InvalidInputError
-from askwho.policy import Policy, Seen, Target, query_columns, route_columns, step_columns
+from askwho.policy import Policy, Seen, Target, query_columns, route_columns, step_columns, told_columns, told_there
 
 Made = tuple[dict[str, Any], dict[str, float]]
 """Columns, and the sums over them that are told in the end."""
@@ -44,12 +44,14 @@ class _OfQueries(ABC):
         target: what is aimed at; asking in turn takes any but `k`.
         explore: the share of queries that ask somebody else at random.
         seed: of exploring.
+        available: who can be asked, as in `askwho.policy.told_there`; None where everybody can.
     """
 
     policy: Artefact
     target: Target
     explore: float = 0.0
     seed: int | None = None
+    available: str | None = None
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return what is decided of queries, which must have ids: the same of the same rows, whoever does it again."""
@@ -67,6 +69,11 @@ class _OfQueries(ABC):
     def load(self) -> Policy:
         """Return the policy, read when it is first asked for."""
         return self.policy.load()
+
+    def _with_available(self, needed: list[str], present: Sequence[str]) -> list[str]:
+        """The columns that are needed, and those that say who is there."""
+        told = told_columns(self.available, present)
+        return [name for name in present if name in {*needed, *told}]
 
     @property
     @abstractmethod
@@ -95,6 +102,7 @@ class Route(_OfQueries):
         target: what is aimed at.
         explore: the share of queries that ask somebody else at random.
         seed: of exploring.
+        available: who can be asked.
     """
 
     @property
@@ -104,11 +112,13 @@ class Route(_OfQueries):
 
     def columns(self, present: Sequence[str]) -> list[str]:
         """Return the columns that are needed, of those that are there."""
-        return query_columns(self.load(), present)
+        return self._with_available(query_columns(self.load(), present), present)
 
     def made(self, table: Table, rng: np.random.Generator, ids: Sequence[str] | None = None) -> Made:
         """Return whom to ask, and the sums over it; the ids are of a table that has none."""
-        decided = self.load().decide(table, self.target, explore=self.explore, random_state=rng, ids=ids)
+        policy = self.load()
+        there = told_there(policy, self.available, table, somebody=True)
+        decided = policy.decide(table, self.target, available=there, explore=self.explore, random_state=rng, ids=ids)
         return decided.to_columns(arrow=True, coded=True), {
             "queries": len(decided),
             "mean_k": float(decided.k.sum()),
@@ -119,7 +129,9 @@ class Route(_OfQueries):
     def schema(self, given: pa.Schema) -> pa.Schema:  # noqa: ARG002 - they are the same of any queries
         """Return what routes are made of."""
         policy = self.load()
-        decided = policy.decide(_blank(policy), self.target, ids=["0"])
+        # How many are there is a column of its own, where not everybody need be.
+        there = None if self.available is None else list(policy.panel.names)
+        decided = policy.decide(_blank(policy), self.target, available=there, ids=["0"])
         return _complete(typed(decided.to_columns(arrow=True), self.types).schema)
 
 
@@ -134,6 +146,7 @@ class Next(_OfQueries):
         target: any but `k`.
         explore: the share of queries that ask somebody at random instead.
         seed: of exploring.
+        available: who can be asked.
         coverage: how often an interval around a number is to hold the truth.
     """
 
@@ -146,12 +159,19 @@ class Next(_OfQueries):
 
     def columns(self, present: Sequence[str]) -> list[str]:
         """Return the columns that are needed, of those that are there."""
-        return step_columns(self.load(), present)
+        return self._with_available(step_columns(self.load(), present), present)
 
     def made(self, table: Table, rng: np.random.Generator, ids: Sequence[str] | None = None) -> Made:
         """Return whom to ask next, and the sums over it; the ids are of a table that has none."""
-        steps = self.load().next(
-            table, target=self.target, explore=self.explore, random_state=rng, ids=ids, coverage=self.coverage
+        policy = self.load()
+        steps = policy.next(
+            table,
+            target=self.target,
+            available=told_there(policy, self.available, table, somebody=False),
+            explore=self.explore,
+            random_state=rng,
+            ids=ids,
+            coverage=self.coverage,
         )
         sums = {"queries": len(steps), "to_ask": int(steps.k.sum()), "fee": float(steps.fee.sum())}
         return steps.next_columns(arrow=True), sums

@@ -22,6 +22,7 @@ from askwho.fitting._intervals import with_intervals
 from askwho.fitting._judge import learn_judge
 from askwho.fitting._rationing import learn_rationing
 from askwho.fitting._small_panels import choose_sets
+from askwho.fitting._sureness import with_sureness
 from askwho.fitting._surrogate import SurrogateCardinality, checked_cardinality
 from askwho.learners import Trial, check_learner, own_base
 from askwho.policy import (
@@ -238,7 +239,9 @@ def _learned(log: Log, given: _Settings, later: Int[np.ndarray, " n"] | None, sa
         base=None if trial is None else at_work(trial.base),
         judge=judge,
         cardinality=how_many,
-        combiner=_spelling(with_intervals(real, replay.combiner, tried, width, turns), log, trial),
+        combiner=_spelling(
+            with_sureness(real, with_intervals(real, replay.combiner, tried, width, turns), width), log, trial
+        ),
         tried=tried,
         turns=turns,
         past=past,

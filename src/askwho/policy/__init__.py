@@ -1,7 +1,19 @@
 """The policy: what is aimed at, what is seen, what is decided, and the parts that decide it."""
 
 from askwho.aggregation import Combine
-from askwho.beliefs import Asking, Beliefs, Case, Grades, Intervals, NumberCase, Numbers, in_turn, named_answers
+from askwho.beliefs import (
+    Asking,
+    Beliefs,
+    Case,
+    Grades,
+    Intervals,
+    NumberCase,
+    Numbers,
+    Said,
+    Sureness,
+    in_turn,
+    named_answers,
+)
 from askwho.policy._assign import Assigned, Given, Limit, Online, assign
 from askwho.policy._calibration import Calibration
 from askwho.policy._cardinality import Cardinality, CardinalityNetworks
@@ -28,6 +40,7 @@ from askwho.policy._seats import Seats
 from askwho.policy._seen import Judgement, Seen, answers_of_all
 from askwho.policy._shrinkage import Shrinkage
 from askwho.policy._target import Target
+from askwho.policy._told import told_columns, told_there
 from askwho.policy._turns import InTurn
 from askwho.policy._why import Past, Reason, Why
 
@@ -72,10 +85,12 @@ __all__ = [
     "Policy",
     "Rationing",
     "Reason",
+    "Said",
     "Seats",
     "Seen",
     "Setting",
     "Shrinkage",
+    "Sureness",
     "Target",
     "Why",
     "answer_columns",
@@ -96,5 +111,7 @@ __all__ = [
     "route_columns",
     "rule_names",
     "step_columns",
+    "told_columns",
+    "told_there",
     "unpromised",
 ]

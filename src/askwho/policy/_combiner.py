@@ -243,7 +243,8 @@ class Combiner:
         found = np.zeros((len(answers), len(classes)))
         case = self.case(answers, seen, info)
         if isinstance(self.beliefs, Beliefs) and isinstance(case, Case) and len(self.beliefs.classes):
-            believed = self.beliefs.after(case, answers.states != Cell.NOT_ASKED)
+            asked = answers.states != Cell.NOT_ASKED
+            believed = self.beliefs.calibrated(case, self.beliefs.after(case, asked), asked)
             place = np.searchsorted(self.beliefs.classes, classes.astype(np.result_type(classes, self.beliefs.classes)))
             place = np.minimum(place, len(self.beliefs.classes) - 1)
             found = np.where(self.beliefs.classes[place] == classes, believed[:, place].astype(np.float64), 0.0)

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Shaped
-from numpy.typing import ArrayLike
 
 from askwho import _validation as check
 from askwho._parts import State, check_allowed, part
 from askwho._types import Task
 from askwho._unit import Unit
 from askwho.beliefs import NumberCase, Numbers
-from askwho.core import Answers, Cell, Panel, fees_table, in_order, is_null, running, unit_of
+from askwho.core import Answers, Cell, Panel, in_order, is_null, running, unit_of
 from askwho.data import Columns, FeatureEncoder, Table, is_own, keyed, table_of
 from askwho.exceptions import InvalidInputError
 from askwho.learners import OwnBase
@@ -32,7 +31,7 @@ from askwho.policy._leaving import without
 from askwho.policy._one import decide_one
 from askwho.policy._outcomes import Outcomes, Setting
 from askwho.policy._reading import Came, answers_so_far, what_came, whole_info
-from askwho.policy._seen import FAR, Seen
+from askwho.policy._seen import FAR, Charges, Seen
 from askwho.policy._sound import check_sound
 from askwho.policy._target import Target, checked_target
 from askwho.policy._turns import InTurn
@@ -137,7 +136,7 @@ class Policy:
         target: Target,
         *,
         available: Any = None,  # noqa: ANN401 - names, or masks in any form
-        fees: ArrayLike | None = None,
+        fees: Charges | None = None,
         explore: float = 0.0,
         random_state: int | np.random.Generator | None = None,
         ids: Any = None,  # noqa: ANN401 - any column
@@ -149,7 +148,7 @@ class Policy:
             target: how much an error is worth, or what must be met.
             available: who can be asked today: names, a mapping from names to masks of shape (n,), or a mask of shape
                 (|A|,) or (n, |A|).
-            fees: what they charge today, shape (|A|,) or (n, |A|).
+            fees: what they charge today, shape (|A|,) or (n, |A|); or by name, a number or one for each query.
             explore: the share of queries that ask somebody else, at random; with what probability is written down.
             random_state: the seed of exploring.
             ids: what the queries are called; the log's id column, or `id`, where there is one; else made up.
@@ -279,7 +278,7 @@ class Policy:
         *,
         info: Float[np.ndarray, "n a"] | None = None,
         available: Any = None,  # noqa: ANN401 - as in `decide`
-        fees: ArrayLike | None = None,
+        fees: Charges | None = None,
         explore: float = 0.0,
         random_state: int | np.random.Generator | None = None,
         ids: Any = None,  # noqa: ANN401 - any column
@@ -501,7 +500,7 @@ class Policy:
             )
         return share > 0
 
-    def _today(self, seen: Seen, target: Target, fees: ArrayLike | None, available: object) -> Seen:
+    def _today(self, seen: Seen, target: Target, fees: Charges | None, available: object) -> Seen:
         """The queries at today's fees, or why this target or this policy cannot take them."""
         if target.searched and (fees is not None or available is not None):
             raise InvalidInputError(_OTHER_FEES)
@@ -510,4 +509,4 @@ class Policy:
                 f"The price is baked into the policy {self.judge.name!r}: it ranks for any `k` and any number of "
                 "entities, not at other fees. Fit again with another `fee_weight`, or use a learner of expected errors."
             )
-        return seen if fees is None else replace(seen, fees=fees_table(fees, self.panel, len(seen)))
+        return seen if fees is None else seen.at_fees(self.panel, fees)

@@ -1,17 +1,22 @@
 """What is seen of queries before anybody is asked: computed once, and passed on."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Shaped, UInt64
+from numpy.typing import ArrayLike
 
+from askwho import _validation as check
 from askwho._splitmix import mixed, uniform
 from askwho._types import Order
-from askwho.core import Answers, Cell, Panel, argsorted, distinct_orders, orders_by_price
+from askwho.core import Answers, Cell, Panel, argsorted, distinct_orders, fees_table, orders_by_price
+from askwho.exceptions import InvalidInputError
 from askwho.policy._overlap import by_marginal_gain
 
+Charges = ArrayLike | Mapping[str, ArrayLike]
+"""What everybody charges today: by place, or some of them by name."""
 FAR = 1e9
 """Finite, so that scores stay numbers; far above any cost, so that the absent come last."""
 
@@ -124,6 +129,22 @@ class Seen:
     def with_scores(self, scores: Float[np.ndarray, "n a"]) -> "Seen":
         """Return the same queries, ranked by somebody else's scores, shape (n, |A|), higher asked earlier."""
         return replace(self, judged=replace(self.judged, scores=scores, overlap=None, covered=None))
+
+    def at_fees(self, panel: Panel, fees: "Charges") -> "Seen":
+        """Return the same queries at other fees: of shape (|A|,) or (n, |A|), or by name, others as they were."""
+        if not isinstance(fees, Mapping):
+            return replace(self, fees=fees_table(fees, panel, len(self)))
+        table = np.array(self.fees)
+        for name, charged in fees.items():
+            if name not in panel.names:
+                raise InvalidInputError(f"`fees` must name entities of {list(panel.names)}, got {name!r}.")
+            one = check.numeric(charged, f"fees[{name!r}]")
+            if one.shape not in ((), (len(self),)):
+                raise InvalidInputError(
+                    f"`fees[{name!r}]` must be a number, or one for each of {len(self)} queries, got shape {one.shape}."
+                )
+            table[:, panel.index(name)] = one
+        return replace(self, fees=fees_table(table, panel, len(self)))
 
     def answers(self, panel: Panel, given: Answers | None = None) -> Answers:
         """Return what is known to be said, shape (n, |A|): what the panel answers for itself, and what was given.

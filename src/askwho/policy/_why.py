@@ -136,11 +136,13 @@ class Why:
         query: which one.
         reasons: one an entity.
         neighbours: rows of the log most like it, nearest first.
+        word: what errors are called: `cost` where some mistakes are worse than others.
     """
 
     query: int
     reasons: tuple[Reason, ...]
     neighbours: tuple[int, ...]
+    word: str = "error"
 
     @property
     def chosen(self) -> tuple[Reason, ...]:
@@ -162,7 +164,7 @@ class Why:
     def __str__(self) -> str:
         fee = sum(reason.fee for reason in self.chosen)
         expected = self.chosen[-1].committee_error
-        sure = "" if expected is None else f", expected error {expected:.3f}"
+        sure = "" if expected is None else f", expected {self.word} {expected:.3f}"
         lines = [f"query {self.query}: ask {len(self.chosen)} for {fee:g}{sure}"]
         width = max(len(reason.name) for reason in self.reasons)
         for reason in self.reasons:
@@ -171,12 +173,12 @@ class Why:
             together = "" if reason.committee_error is None else f"  committee {reason.committee_error:.3f}"
             lines.append(
                 f"  {'ask ' if reason.asked else 'skip'} {reason.rank:>3}. {reason.name:<{width}}  "
-                f"expected error {reason.expected_error:.3f}{off}  nearby {near}  fee {reason.fee:g}{together}"
+                f"expected {self.word} {reason.expected_error:.3f}{off}  nearby {near}  fee {reason.fee:g}{together}"
             )
         if self.one_more is not None and self.gain_of_one_more is not None:
             change = "lower" if self.gain_of_one_more >= 0 else "raise"
             lines.append(
-                f"  one more ({self.one_more.name}, {self.one_more.fee:g}) would {change} the expected error by "
+                f"  one more ({self.one_more.name}, {self.one_more.fee:g}) would {change} the expected {self.word} by "
                 f"{abs(self.gain_of_one_more):.4f}"
             )
         if self.neighbours:
@@ -220,7 +222,7 @@ def explain(policy: "Policy", decisions: Decisions, i: int) -> Why:
                 committee_error=unit.shown(float(curve[r])) if r < len(curve) else None,
             )
         )
-    return Why(i % len(decisions), tuple(reasons), tuple(int(row) for row in past.rows[near]))
+    return Why(i % len(decisions), tuple(reasons), tuple(int(row) for row in past.rows[near]), unit.word)
 
 
 def _shown_deviation(expected: float, deviation: float, unit: Unit) -> float | None:

@@ -9,6 +9,7 @@ from askwho.replay._ranked import Ranked
 from askwho.replay._replay import Replay
 from askwho.replay._residuals import intervals_at_once, intervals_in_turn
 from askwho.replay._robust import corrected, like_at_once, pooled_ratio
+from askwho.replay._sure import sureness_at_once
 from askwho.replay._taken import Taken, at_size, members_of
 from askwho.replay._walked import Walked
 
@@ -34,5 +35,6 @@ __all__ = [
     "none_later",
     "pooled_ratio",
     "price_grid",
+    "sureness_at_once",
     "with_fees",
 ]

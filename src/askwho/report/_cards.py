@@ -105,7 +105,8 @@ def _one_more(one: Changed) -> Html | None:
         "p",
         "One more (",
         quoted(why.one_more.name, 40),
-        f", fee {number(why.one_more.fee)}) would {change} the expected error by {number(abs(why.gain_of_one_more))}.",
+        f", fee {number(why.one_more.fee)}) would {change} the expected {why.word} by "
+        f"{number(abs(why.gain_of_one_more))}.",
         class_="muted",
     )
 

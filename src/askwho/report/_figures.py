@@ -148,7 +148,8 @@ def calibration(chosen: Sequence[Bin], whose: str, entities: Sequence[Bin], unit
         axis.grid(linewidth=0.6)
         figure.legend(loc="outside lower center", ncols=2 if phone else 3, columnspacing=1.2, handletextpad=0.5)
 
-    return Drawing("calibration", "Observed against expected error, in bins; the nearer to the line the better.", paint)
+    alt = f"Observed against expected {unit.word}, in bins; the nearer to the line the better."
+    return Drawing("calibration", alt, paint)
 
 
 def most_asked(decided: Decided) -> Int[np.ndarray, " m"]:

@@ -144,6 +144,7 @@ def over_time_section(blocks: Blocks, decided: Decided, best: str, figure: Figur
             blocks.starts, blocks.sizes, blocks.errors, blocks.fees, single, strict=True
         )
     ]
+    word = unit.word.capitalize()
     head = ["from", "queries", f"askwho's {unit.name}", "its mean fee", "best single's"]
     everybody = [
         [quoted(names[j], 60), *(with_bounds(*told, spell) for told in each)] for j, each in enumerate(blocks.entities)
@@ -152,7 +153,7 @@ def over_time_section(blocks: Blocks, decided: Decided, best: str, figure: Figur
         "over-time",
         "Over time",
         element("p", "The same setting, by when queries were. Brackets and the band are 95% intervals."),
-        _moved("Errors that moved", blocks.drifted, "No entity's errors moved beyond chance."),
+        _moved(f"{word}s that moved", blocks.drifted, f"No entity's {word.lower()}s moved beyond chance."),
         _moved("Features that moved", blocks.features, "No feature moved beyond chance."),
         figure("over-time"),
         table(head, rows, label="Over time"),

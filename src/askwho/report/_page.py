@@ -14,7 +14,7 @@ NO_FIGURES = "Figures are drawn where matplotlib is installed: pip install 'askw
 """What a page says in the place of the first figure where none could be drawn."""
 # The sections by their anchors, in the order of the page; those that a log has nothing for are left out.
 _CONTENTS = {
-    "frontier": "Cost of an error",
+    "frontier": "Frontier",
     "hidden": "Hidden reasons",
     "asked": "Who is asked",
     "difficulty": "How many",

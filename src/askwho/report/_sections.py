@@ -27,7 +27,7 @@ def section(ident: str, title: str, *inside: str | None) -> Html:
 
 
 def frontier(result: Mapping[str, Any], figure: Figure) -> Html:
-    """Return what an error costs: the frontier, and a table of all settings."""
+    """Return errors against fees: the frontier, and a table of all settings."""
     unit = Unit.from_json(result["unit"])
     base, rows = result["baselines"], []
 
@@ -49,10 +49,10 @@ def frontier(result: Mapping[str, Any], figure: Figure) -> Html:
     holes = result["effective_rows"]["adaptive"] < 0.9995 * result["n"]
     return section(
         "frontier",
-        "What an error costs",
+        f"{unit.at_the_start} against mean fee",
         element(
             "p",
-            "Each point of the lines is a setting of the same policy: a price for an error, from saving money on the "
+            "Each point of the lines is a setting of the same policy: a fee weight, from saving money on the "
             "left to asking more on the right. Bands and brackets are 95% intervals by resampling the log.",
         ),
         element(

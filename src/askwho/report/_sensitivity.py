@@ -47,8 +47,8 @@ def hidden_reasons(decided: Decided, best: str, resamples: Resamples) -> Html | 
             "p",
             "Who was asked is taken to depend on what the log holds: the features, and the answers before. Where "
             "somebody also went by something else, the odds of having been asked are off. The table says what the "
-            "errors can then be, at the worst and at the best, if these odds are off by a factor Γ; in brackets with "
-            "the chance of the sample (95%).",
+            f"{unit.word}s can then be, at the worst and at the best, if these odds are off by a factor Γ; in brackets "
+            "with the chance of the sample (95%).",
         ),
         element("p", _verdict(*tried)),
         table(["Γ", f"{unit.name} as above", quoted(f"{best} alone", 60)], rows, label="If odds are off by Γ"),

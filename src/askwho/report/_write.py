@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from askwho._provenance import provenance
+from askwho._unit import Unit
 from askwho.data import Log
 from askwho.evaluation import Resamples, evaluate, figures_of
 from askwho.exceptions import InvalidInputError
@@ -94,7 +95,7 @@ def write_report(
         _findings.grouping_of(log, by),
         resamples,
         best,
-        _words_of(setting, best, given=target is not None),
+        _words_of(setting, best, policy.unit, given=target is not None),
     )
     drawn = draw(made.drawings())
     files = {f"{one.drawing.name}.{kind}": data for one in drawn for kind, data in (("png", one.png), ("svg", one.svg))}
@@ -245,11 +246,11 @@ def _header(head: Headline, parts: _Parts, title: str) -> Html:
     )
 
 
-def _words_of(target: Target, best: str, *, given: bool) -> str:
+def _words_of(target: Target, best: str, unit: Unit, *, given: bool) -> str:
     """The setting that is shown, in words."""
     spelt = {
         "budget": "a mean fee of at most",
-        "max_error": "an error of at most",
+        "max_error": f"{unit.with_article} of at most",
         "fee_weight": "a fee weight of",
         "k": "k =",
     }

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Shaped
-from numpy.typing import ArrayLike
 
 from askwho import _validation as check
-from askwho.core import fees_table
 from askwho.data import table_of
 from askwho.exceptions import InvalidInputError
 from askwho.policy._assign._committees import Committees, Proposals
@@ -20,7 +18,7 @@ from askwho.policy._available import who_is_there
 from askwho.policy._decision import Decisions
 from askwho.policy._ids import checked_ids, made_up_ids
 from askwho.policy._policy import Policy, Queries
-from askwho.policy._seen import Seen
+from askwho.policy._seen import Charges, Seen
 from askwho.policy._target import Target, checked_target
 
 # Up to so many committees in all, every one is looked at: then the least cost is the least there is.
@@ -89,7 +87,7 @@ def assign(
     by: Any = None,  # noqa: ANN401 - a name or a column
     total: float | None = None,
     available: Any = None,  # noqa: ANN401 - as in `Policy.decide`
-    fees: ArrayLike | None = None,
+    fees: Charges | None = None,
     ids: Any = None,  # noqa: ANN401 - any column
     seconds: float = 60.0,
 ) -> Assigned:
@@ -117,7 +115,7 @@ def assign(
     table = None if isinstance(queries, Seen) else table_of(queries, "queries", texts=policy.texts)
     seen = policy.see(queries if table is None else table)
     if fees is not None:
-        seen = replace(seen, fees=fees_table(fees, policy.panel, len(seen)))
+        seen = seen.at_fees(policy.panel, fees)
     names = table.get(policy.id_column) if table is not None and ids is None else ids
     called = made_up_ids(len(seen)) if names is None else checked_ids(names, len(seen))
     groups = _groups(by, table, len(seen))

@@ -2,15 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 
 from askwho import _validation as check
-from askwho.core import fees_table
 from askwho.exceptions import InvalidInputError
 from askwho.policy._assign._assign import Given, checked_aim, committees_of, decisions_of, worth_to
 from askwho.policy._assign._limits import limits_of
@@ -19,7 +16,7 @@ from askwho.policy._assign._rest import Rest
 from askwho.policy._decision import Decisions
 from askwho.policy._ids import checked_ids, made_up_ids
 from askwho.policy._policy import Policy, Queries
-from askwho.policy._seen import Seen
+from askwho.policy._seen import Charges, Seen
 from askwho.policy._target import Target
 
 # So many committees of one query are all looked at; of larger panels those that the ranking and the prices propose.
@@ -92,7 +89,7 @@ class Online:
         *,
         group: str | None = None,
         available: Any = None,  # noqa: ANN401 - as in `Policy.decide`
-        fees: ArrayLike | None = None,
+        fees: Charges | None = None,
         ids: Any = None,  # noqa: ANN401 - any column
     ) -> Decisions:
         """Return whom to ask about the next query.
@@ -108,7 +105,7 @@ class Online:
         if len(seen) != 1:
             raise InvalidInputError(f"`query` must be one query, got {len(seen)}: `assign` takes a batch.")
         if fees is not None:
-            seen = replace(seen, fees=fees_table(fees, self.policy.panel, 1))
+            seen = seen.at_fees(self.policy.panel, fees)
         name = self._group(group)
         committees = committees_of(self.policy, seen, available, self._aim)
         rows = Rows(self._limits, self.policy.panel.own, np.array([name], dtype=object), 1, self._aim.fee_weight or 0.0)
