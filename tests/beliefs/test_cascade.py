@@ -122,9 +122,20 @@ def test_whoever_cannot_be_asked_is_skipped(world, cascade):
     assert (cascade.changes(nobody, state, np.tile(FEES, (len(away), 1)), PRICES[3])[0] == NEVER).all()
 
 
+def test_whoever_answered_before_he_was_asked_ends_nothing(world, cascade):
+    """A base that somebody hands over may have answered first, wherever in the order it stands."""
+    _, case, _, _ = world
+    rows = np.arange(len(case))
+    last = int(cascade.order[0, -1])
+    state = cascade.pool.hear(case, cascade.pool.nothing(case, rows), last)
+    change, _ = cascade.changes(case, state, np.tile(FEES, (len(case), 1)), 0.0)
+    assert set(change.argmin(axis=1).tolist()) == {int(cascade.order[0, 0])}
+    # What costs nothing is asked wherever one may still be wrong.
+    assert (change.min(axis=1) < 0).mean() > 0.5
+
+
 def test_where_one_can_decide_unasked_nobody_need_be_asked(world):
     cascade = made(world, free_start=True)
-    assert cascade.weights[0].any()
     beliefs, case, _, _ = world
     rule = replace(learned(beliefs, case, free_start=True), cascade=cascade)
     ends = walked(rule, case, [50.0]).at(0)

@@ -42,7 +42,8 @@ class Cascade:
         prices: shape (p,), λ, rising; a price between two takes the nearer one's order.
         used: shape (p,), at which prices queries are asked about so.
         order: shape (p, d), who comes after whom, as indices into `entities`, −1 after the last.
-        weights: shape (d, f, p), what asking the next changes in expected error and later fees, of a state's lines.
+        weights: shape (d, f, p), what asking the next changes in expected error and later fees, of a state's lines, by
+            how many were heard.
         free_start: whether a decision can be made before anybody is asked.
         pool: how the answers of `entities` alone are believed together.
     """
@@ -108,7 +109,7 @@ class Cascade:
     ) -> tuple[Float[np.ndarray, "n e"], Float32[np.ndarray, " n"]]:
         """Return what asking each changes, shape (n, e), as `Asking.changes` does: of whoever is not next, never."""
         lines, stop = _lines(self.pool, case, state)
-        who, least = self._next(lines, case.closed(state), fees, fee_weight)
+        who, least = self._next(lines, state.asked.sum(axis=1), case.closed(state), fees, fee_weight)
         change = np.full(state.asked.shape, _NEVER)
         change[np.arange(len(who)), who] = least
         return change, stop
@@ -122,11 +123,11 @@ class Cascade:
         wanted: Bool[np.ndarray, "p n"],
     ) -> tuple[Int[np.ndarray, "p n"], Float[np.ndarray, "p n"]]:
         """Return whom to ask next at each of several prices, and what that changes, each of shape (p, n)."""
-        lines, closed = _lines(self.pool, case, state)[0], case.closed(state)
+        lines, heard, closed = _lines(self.pool, case, state)[0], state.asked.sum(axis=1), case.closed(state)
         best, least = np.zeros(wanted.shape, dtype=np.intp), np.full(wanted.shape, _NEVER)
         for p, fee_weight in enumerate(fee_weights):
             rows = np.flatnonzero(wanted[p])
-            best[p, rows], least[p, rows] = self._next(lines[rows], closed[rows], fees[rows], fee_weight)
+            best[p, rows], least[p, rows] = self._next(lines[rows], heard[rows], closed[rows], fees[rows], fee_weight)
         return best, least
 
     def believe(self, pool: Pooled, case: Case, asked: Bool[np.ndarray, "n a"]) -> Float[np.ndarray, "n c"]:
@@ -141,29 +142,28 @@ class Cascade:
         if len(kept) == len(self.entities):
             return replace(self, entities=entities, pool=self.pool.without(j))
         place = int(np.flatnonzero(self.entities == j)[0])
-        order, weights = np.full_like(self.order, -1), np.zeros_like(self.weights)
+        order = np.full_like(self.order, -1)
         for p, every in enumerate(self.order):
             left = np.flatnonzero((every >= 0) & (every != place))
             order[p, : len(left)] = every[left] - (every[left] > place)
-            weights[: len(left), :, p] = self.weights[left, :, p]
         if not len(kept) or (order[:, 0] < 0).any():
             return None
-        return replace(self, entities=entities, order=order, weights=weights, pool=self.pool.only(kept).without(j))
+        return replace(self, entities=entities, order=order, pool=self.pool.only(kept).without(j))
 
     def _near(self, fee_weight: float) -> int:
         """The nearest price."""
         return int(np.abs(self.prices - fee_weight).argmin())
 
     def _next(
-        self, lines: np.ndarray, closed: np.ndarray, fees: np.ndarray, fee_weight: float
+        self, lines: np.ndarray, heard: np.ndarray, closed: np.ndarray, fees: np.ndarray, fee_weight: float
     ) -> tuple[Int[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-        """Who comes next, and what asking him changes; whoever cannot be asked is skipped."""
+        """Who comes next, and what asking him changes, by how many were heard; whoever cannot be asked is skipped."""
         p, every = self._near(fee_weight), np.arange(len(lines))
         members = self.order[p][self.order[p] >= 0]
         left = ~closed[:, members]
-        place = left.argmax(axis=1)
-        who = members[place]
-        gain = (lines * self.weights[place, :, p]).sum(axis=1)
+        who = members[left.argmax(axis=1)]
+        # Those who were heard need not be the first of the order: a base may have answered before.
+        gain = (lines * self.weights[np.minimum(heard, len(members) - 1), :, p]).sum(axis=1)
         return who, np.where(left.any(axis=1), gain + fee_weight * fees[every, who], _NEVER)
 
     def to_state(self) -> _parts.State:
@@ -262,10 +262,10 @@ def _induced(
     for k in range(len(order) - 1, -1, -1):
         lines, stop = met[k]
         asked = value + prices * fees[:, order[k], None]
+        weights[k] = _ridge(lines, value - stop[:, None])
         if k == 0 and not free_start:
             value = asked
             continue
-        weights[k] = _ridge(lines, value - stop[:, None])
         goes = lines @ weights[k] + prices * fees[:, order[k], None] < 0
         value = np.where(goes, asked, stop[:, None])
     return value.mean(axis=0), weights
