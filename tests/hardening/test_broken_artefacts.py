@@ -349,7 +349,13 @@ NAMES = (
         f"combiner.beliefs.evidence/{name}"
         for name in ("weights", "bias", "by_class", "centre", "scale", "knots", "confusion", "silent")
     ),
-    *(f"{path}.pool/{name}" for path in ("combiner.beliefs", "turns.asking") for name in ("members", "sources")),
+    *(f"combiner.beliefs.sureness/{name}" for name in ("slopes", "shifts")),
+    *(
+        f"{path}.pool/{name}"
+        for path in ("combiner.beliefs", "turns.asking", "turns.asking.cascade")
+        for name in ("members", "sources")
+    ),
+    *(f"turns.asking.cascade/{name}" for name in ("entities", "prices", "used", "order", "weights")),
     *(f"{path}tried/{name}" for path in ("", "turns.") for name in ("prices", "errors", "fees", "sizes", "coins")),
     *(f"{path}tried.fixed/{name}" for path in ("", "turns.") for name in ("members", "errors", "fees")),
     *(f"turns.asking/{name}" for name in ("entities", "prices", "gains-0", "gains-1", "gains-2", "gains-3")),
