@@ -493,6 +493,26 @@ def live_throughput(found: Found) -> list[str]:
     return _table((f"{told['at_a_time']} at a time", "requests a second", "milliseconds of a processor"), rows)
 
 
+def engines(found: Found) -> list[str]:
+    """Return, by engine, rows a second of two workers, and what part of the slower limit they are."""
+    kernel = found["kernel"]
+    rows = [
+        ["the kernel, one thread", f"{kernel['rows_a_second']:,}", "-", f"{kernel['microseconds_a_row']:.1f} µs", "-"]
+    ]
+    rows += [
+        [
+            f"{name.capitalize()}, two workers",
+            f"{found[name]['routed_rows_a_second']:,}",
+            f"{found[name]['copied_rows_a_second']:,}",
+            f"{found[name]['microseconds_a_row']:.1f} µs",
+            f"{found[name]['of_the_slower_limit']:.2f}",
+        ]
+        for name in ("ray", "spark")
+    ]
+    head = ("", "rows a second", "passed through", "processor time of a row, within the work", "of the slower limit")
+    return _table(head, rows)
+
+
 def siege(found: Found) -> list[str]:
     """Return, by database, what was asked, killed, held and charged."""
     names = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
@@ -546,6 +566,7 @@ TABLES: dict[str, Callable[[Found], list[str]]] = {
             newcomers,
             route_growth,
             kernel_speed,
+            engines,
             large_fit,
             live,
             siege,
