@@ -58,6 +58,8 @@ def test_the_loop_waits_for_no_other_process_and_nothing_overtakes(tmp_path, com
             # Sent while the thread waits: the file may be free by the end of this turn, and yet it goes behind.
             settling = ledger.settle("a", charged=5)
             looking = asyncio.create_task(ledger.balance("all"))
+            # One turn for the task to begin, one for what it sent to be handed over while the file is still taken.
+            await asyncio.sleep(0)
             await asyncio.sleep(0)
         assert await holding == [True]
         assert await settling == 0
