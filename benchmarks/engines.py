@@ -36,7 +36,7 @@ from askwho.policy import Target
 
 ENGINES = ("ray", "spark")
 WORKERS = 2
-PART, PARTS, ROUNDS = 1 << 14, 128, 3
+PART, PARTS, ROUNDS = 1 << 14, 512, 3
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
 """Spark: batches of a data frame through `mapInArrow`, and parts of a table on a Spark cluster."""
 
+import gc
 import importlib
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -46,17 +47,7 @@ def map_batches(frame: DataFrame, work: Work) -> DataFrame:
         frame: of rows that the work takes.
         work: on each batch.
     """
-    types = _types()
-    schema = work.schema(types.to_arrow_schema(frame.schema))
-
-    def each(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        held = _held(work)
-        for batch in batches:
-            # Spark sends empty ones, too.
-            if batch.num_rows:
-                yield pa.Table.from_batches([held(batch)]).cast(schema).combine_chunks().to_batches()[0]
-
-    return frame.mapInArrow(each, types.from_arrow_schema(schema))
+    return _mapped(frame, work, _types().to_arrow_schema(frame.schema), lambda batch: batch)
 
 
 def run(work: Work, plan: pa.RecordBatch, *, workers: int) -> Iterator[pa.RecordBatch]:
@@ -66,12 +57,27 @@ def run(work: Work, plan: pa.RecordBatch, *, workers: int) -> Iterator[pa.Record
     """
     check_installed()
     session = _session(workers)
-    rows = [tuple(row.values()) for row in plan.to_pylist()]
-    tasks = session.sparkContext.parallelize(rows, max(1, len(rows)))
-    frame = session.createDataFrame(tasks, _types().from_arrow_schema(plan.schema))
+    # Numbers alone, which Spark counts itself: rows sent from Python go through Python once more in each task.
+    numbers = session.range(0, plan.num_rows, 1, max(1, plan.num_rows))
     with failing("spark", importlib.import_module("pyspark.errors").PySparkException):
-        found = map_batches(frame, work).toArrow()
+        found = _mapped(numbers, work, plan.schema, lambda batch: plan.take(batch.column(0))).toArrow()
     yield from found.to_batches()
+
+
+def _mapped(
+    frame: DataFrame, work: Work, given: pa.Schema, rows: Callable[[pa.RecordBatch], pa.RecordBatch]
+) -> DataFrame:
+    """A data frame of what the work makes of some rows, which the batches of another stand for."""
+    schema = work.schema(given)
+
+    def each(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held = _held(work)
+        for batch in batches:
+            # Spark sends empty ones, too.
+            if batch.num_rows:
+                yield pa.Table.from_batches([held(rows(batch))]).cast(schema).combine_chunks().to_batches()[0]
+
+    return frame.mapInArrow(each, _types().from_arrow_schema(schema))
 
 
 @lru_cache(maxsize=_HELD)
@@ -79,6 +85,8 @@ def _held(work: Work) -> Work:
     """The same work, loaded: Spark hands a copy to each task, and a process lives longer than a task."""
     use_processors(1)
     work.load()
+    # Spark's Python collects garbage after every task: a tenth of a second, if it looks through all that is loaded.
+    gc.freeze()
     return work
 
 
