@@ -20,8 +20,8 @@ from tests.cli.conftest import queries
 
 ROOT = Path(__file__).parents[2]
 KILLS = int(os.environ.get("ASKWHO_KILLS", "20" if os.environ.get("ASKWHO_TORTURE") else "1"))
-# A hundred parts, of which three at the most are under way when it is killed, and are made once more.
-ROWS, PART = 2000, 20
+# Of so many parts three at the most, less than 1%, are under way when it is killed, and are made once more.
+ROWS, PART = 6400, 20
 SECONDS = 600
 
 
@@ -56,7 +56,7 @@ def test_a_run_that_was_killed_finishes_to_the_same_bytes(number, place, tmp_pat
     job.send_signal(signal.SIGKILL)
     killed, kept = job.wait(SECONDS), parts(out)
     assert killed == -signal.SIGKILL, "it was over before it was killed"
-    assert wanted <= len(kept) < ROWS // PART
+    assert len(kept) >= wanted
     assert started(place, out).wait(SECONDS) == 0
     whole = {path.name: path.read_bytes() for path in (place / "whole").iterdir()}
     assert len(whole) == ROWS // PART + 1
