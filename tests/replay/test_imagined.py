@@ -153,20 +153,21 @@ def test_whoever_errs_on_a_class_as_often_as_was_expected_stays_as_he_was():
     wrong = np.zeros((400, 2), dtype=bool)
     for j in range(2):
         wrong[: round(expected[:200, j].sum()), j] = True
-    found = _by_class(expected, wrong, asked, np.zeros(400))
+    found = _by_class(expected, wrong, asked, asked, np.zeros(400))
     np.testing.assert_allclose(found, expected, atol=0.01)
     # Twice as many mistakes of a class move it up there, and nowhere else.
     often = wrong.copy()
     often[:100] = True
     classes = (np.arange(400) >= 200).astype(np.intp)
-    moved = _by_class(expected, often, asked | True, classes)
+    moved = _by_class(expected, often, asked | True, asked | True, classes)
     assert (moved[:200] > expected[:200]).all()
     assert (moved[200:] < expected[200:]).all()
 
 
 def test_who_was_always_wrong_on_a_class_may_be_right_there_once():
     expected = np.tile([[0.1], [0.9]], (2500, 1))
-    found = _by_class(expected, np.ones((5000, 1), dtype=bool), np.ones((5000, 1), dtype=bool), np.zeros(5000))
+    always = np.ones((5000, 1), dtype=bool)
+    found = _by_class(expected, always, always, always, np.zeros(5000))
     # As if he had erred in 995 of a thousand, where half was expected: the odds of one in nine times 199.
     assert found[0, 0] == pytest.approx(199 / 9 / (1 + 199 / 9))
     assert found[1, 0] < 1.0

@@ -86,7 +86,7 @@ def learn_cardinality(
         for part, held in parts:
             for p, order in enumerate(orders[::_TAUGHT]):
                 every[p, held] = part.curve.predict(seen.X[held], seen.expected[held], order[held])
-        scale = _scale(real, orders[::_TAUGHT], every)
+        scale = _scale(real, orders[::_TAUGHT], every, anew)
     for part, held in ((_scaled(part, scale), held) for part, held in parts):
         # Sizes as the policy will choose them: its curve is scaled, too, or a budget would be met by other committees.
         sizes[:, held] = part.sizes_at(
@@ -127,12 +127,22 @@ def _unscored(
     return np.stack(expected), sizes, np.stack([at_size(rows.paid(order), size) for order, size in each])
 
 
-def _scale(real: Replay, orders: Sequence[Order], expected: Float[np.ndarray, "p n K"]) -> float:
-    """By how much more, or less, committees really got than the curve says that was learned from imagined answers."""
+def _scale(
+    real: Replay, orders: Sequence[Order], expected: Float[np.ndarray, "p n K"], anew: Sequence[Replay]
+) -> float:
+    """By how much more, or less, committees really got than the curve says that was learned from imagined answers.
+
+    Answers that stay as they were given say of the others what the features may have told already: first the curve is
+    brought to what answers come to that are all imagined anew, then to what came.
+    """
     assert real.chances is not None  # noqa: S101 - there are holes
+    hoped, first = np.concatenate([each.T for each in expected]), 1.0
+    if anew:
+        drawn = sum(float(rows.errors(order)[:, : expected.shape[2]].sum()) for rows in anew for order in orders)
+        first = drawn / len(anew) / float(hoped.sum()) if hoped.sum() > 0 else 1.0
     came = np.concatenate([real.errors(order).T for order in orders])
     weights = np.concatenate([real.chances.prefixes(order).T[: expected.shape[2]] for order in orders])
-    return pooled_ratio(np.concatenate([each.T for each in expected]), came, weights, grouped(real.log.groups))
+    return first * pooled_ratio(first * hoped, came, weights, grouped(real.log.groups))
 
 
 def _stands(real: Replay) -> np.ndarray | None:

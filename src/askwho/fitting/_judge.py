@@ -93,7 +93,7 @@ def learn_judge(
         return judge, seen(judged), trials, width
 
     best: tuple[float, str, Judgement, Calibration, Shrinkage | None, Any] | None = None
-    weights_asked = None if chances is None else chances.cells
+    of_all, beside = (None, None) if chances is None else (chances.cells, chances.stabilised)
     trials: dict[str, float] = {}
     every = candidates(learner)
     for candidate in every:
@@ -105,7 +105,8 @@ def learn_judge(
         calibrated = np.empty_like(raw)
         for rows, held in each_fold(fold):
             calibrated[held] = Calibration.fit(raw[rows], log.errors[rows]).apply(raw[held])
-        shrinkage = Shrinkage.fit(calibrated, log.errors, weights_asked, squared=log.task == "regression")
+        squared = log.task == "regression"
+        shrinkage = Shrinkage.fit(calibrated, log.errors, of_all, beside=beside, squared=squared)
         judged, whole = Judgement(shrinkage.apply(calibrated), weights), Judgement(calibrated, weights)
         trials[name], unshrunk = area(judged, width), area(whole, width)
         if unshrunk < _WORTH_IT * trials[name] and _clearly_better(replay(whole), replay(judged), width):

@@ -48,6 +48,16 @@ class Chances(ABC):
     def cells(self) -> Float[np.ndarray, "n a"]:
         """What each single answer weighs, shape (n, |A|): one by the probability that it was asked for; else 0."""
 
+    @property
+    def stabilised(self) -> Float[np.ndarray, "n a"]:
+        """What each answer weighs beside its row's features, shape (n, |A|): 1 where nothing else had a say in asking.
+
+        By how much likelier an answer was asked for, as far as its row's features tell, than by all that was known
+        (stabilised weights: Robins, Hernán and Brumback 2000). 0 where there is none. For whatever is expected of a row
+        by its features; weighing by those as well would only take rows away.
+        """
+        return self.asked.astype(np.float64)
+
     def prefixes(self, order: Int[np.ndarray, "n K"]) -> Float[np.ndarray, "n K"]:
         """Return what each row weighs for the committee of the first k, shape (n, K)."""
         found = np.empty(order.shape)

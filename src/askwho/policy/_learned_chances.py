@@ -49,6 +49,9 @@ class LearnedChances(Chances):
         odds: shape (n, u), of each unit where the number asked is by design; None where they are independent.
         sizes: shape (u + 1,), how the numbers asked are tilted; None likewise.
         looked_up: shape (n,), the probability that the truth was looked up; None where it is known of every row.
+        single: shape (n, u), the probability of a unit's own answer, whoever was asked before it; None where `each` is
+            that.
+        plain: shape (n, u), the same by the features alone; None where those tell all.
     """
 
     asked: Bool[np.ndarray, "n a"]
@@ -57,6 +60,8 @@ class LearnedChances(Chances):
     odds: Float[np.ndarray, "n u"] | None = None
     sizes: Float[np.ndarray, " s"] | None = None
     looked_up: Float[np.ndarray, " n"] | None = None
+    single: Float[np.ndarray, "n u"] | None = None
+    plain: Float[np.ndarray, "n u"] | None = None
 
     @classmethod
     def learn(
@@ -96,13 +101,16 @@ class LearnedChances(Chances):
         unit[~always] = place.reshape(-1)
         fold = _folds(groups, random_state)
         known = _heard(answers, info, always if own is None else always & ~own)
-        design = X if known is None else np.hstack([X, known])
-        each = np.clip(being_asked(design, columns.astype(np.float64), fold, random_state), LEAST, 1.0)
+        plain = each = np.clip(being_asked(X, columns.astype(np.float64), fold, random_state), LEAST, 1.0)
+        if known is not None:
+            design = np.hstack([X, known])
+            each = np.clip(being_asked(design, columns.astype(np.float64), fold, random_state), LEAST, 1.0)
         by_answers = None if answers is None else _successive(each, columns, unit, answers, info, fold)
         if by_answers is not None:
-            return cls(asked, np.clip(by_answers, LEAST, 1.0), unit, looked_up=looked_up)
+            found, single = (np.clip(table, LEAST, 1.0) for table in by_answers)
+            return cls(asked, found, unit, looked_up=looked_up, single=single, plain=plain)
         odds, sizes = _coupled(each, columns) or (None, None)
-        return cls(asked, each, unit, odds, sizes, looked_up)
+        return cls(asked, each, unit, odds, sizes, looked_up, plain=None if known is None else plain)
 
     def where(self, audited: Bool[np.ndarray, " n"]) -> "LearnedChances":
         """Return the chances of the same rows, of which those alone tell anything whose truth was looked up."""
@@ -117,17 +125,29 @@ class LearnedChances(Chances):
         """Return the chances of some of the rows."""
         odds = None if self.odds is None else self.odds[chosen]
         looked_up = None if self.looked_up is None else self.looked_up[chosen]
-        return LearnedChances(self.asked[chosen], self.each[chosen], self.unit, odds, self.sizes, looked_up)
+        single = None if self.single is None else self.single[chosen]
+        plain = None if self.plain is None else self.plain[chosen]
+        asked, each = self.asked[chosen], self.each[chosen]
+        return LearnedChances(asked, each, self.unit, odds, self.sizes, looked_up, single, plain)
 
     @property
     def cells(self) -> Float[np.ndarray, "n a"]:
         """What each single answer weighs, shape (n, |A|): one by the probability that it was asked for; else 0."""
         each = np.ones(self.asked.shape)
         units = self.unit >= 0
-        each[:, units] = self.each[:, self.unit[units]]
+        each[:, units] = (self.each if self.single is None else self.single)[:, self.unit[units]]
         if self.looked_up is not None:
             each *= self.looked_up[:, None]
         return np.where(self.asked, 1.0 / each, 0.0)
+
+    @property
+    def stabilised(self) -> Float[np.ndarray, "n a"]:
+        """What each answer weighs beside its row's features, shape (n, |A|)."""
+        if self.plain is None:
+            return super().stabilised
+        units, found = self.unit >= 0, self.asked.astype(np.float64)
+        found[:, units] *= (self.plain / (self.each if self.single is None else self.single))[:, self.unit[units]]
+        return found
 
     def full(self, members: Bool[np.ndarray, "n a"]) -> Bool[np.ndarray, " n"]:
         """Return about which queries nobody else could have been asked: members are as many as ever are, shape (n,)."""
@@ -301,16 +321,19 @@ def _successive(
     answers: Answers,
     info: np.ndarray | None,
     fold: np.ndarray,
-) -> np.ndarray | None:
-    """Chances given whom was asked before and what they said; None where what they said does not matter.
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Chances given whom was asked before and what they said, and of each alone; None where that does not matter.
 
     Those asked most often are taken to be asked first. Conditioning on whom was asked, and never on who follows, keeps
-    the product of the chances an honest weight (Robins, Hernán and Brumback 2000).
+    the product of the chances an honest weight, and so is what a unit's own answer weighs: one by how likely it was
+    asked, times how much likelier what was asked up to there is without what was said, than with it, which is a
+    stabilised weight (Robins, Hernán and Brumback 2000).
     """
     if len(np.unique(fold)) < 2:
         return None
     order = np.argsort(-columns.mean(axis=0), kind="stable")
-    found, matters = each.copy(), False
+    found, single, matters = each.copy(), each.copy(), False
+    likelier = np.ones(len(each))
     before: list[np.ndarray] = []
     said: list[np.ndarray] = []
     heard = unit < 0
@@ -323,13 +346,20 @@ def _successive(
             won = better(np.square(richer - here)[:, None], np.minimum(np.square(plain - here), np.inf)[:, None])
             if won[0] and np.std(richer - plain) > _LEAST_MOVED:
                 found[:, u], matters = richer, True
+                likelier *= _came(richer, here) / _came(plain, here)
+        single[:, u] = each[:, u] * likelier
         before.append(here[:, None].astype(np.float64))
         heard = heard | (unit == u)
         for j in np.flatnonzero(unit == u).tolist():
             told = _where_asked(answers, info, j)
             if told is not None:
                 said.append(told)
-    return found if matters else None
+    return (found, single) if matters else None
+
+
+def _came(chances: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """How likely it was what came: that somebody was asked, or was not."""
+    return np.clip(np.where(asked, chances, 1.0 - chances), LEAST, 1.0)
 
 
 def _coupled(each: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

@@ -47,6 +47,7 @@ class Shrinkage:
         errors: Float[np.ndarray, "n a"],
         weights: Float[np.ndarray, "n a"] | None = None,
         *,
+        beside: Float[np.ndarray, "n a"] | None = None,
         squared: bool = False,
     ) -> "Shrinkage":
         """Return what errors bear out of what was expected of them out of fold.
@@ -54,21 +55,24 @@ class Shrinkage:
         Args:
             expected: shape (n, |A|), out of fold.
             errors: shape (n, |A|), NaN where an entity was not asked.
-            weights: shape (n, |A|), what each cell weighs, where asking went by more than the features.
+            weights: shape (n, |A|), what each cell weighs of all queries, where not everybody was asked: for levels.
+            beside: shape (n, |A|), what it weighs beside its row's features: for what is told by those; as `weights`,
+                unless said.
             squared: whether errors are squares, a few of which are most of their sum: what is borne out is then told
                 by their roots, in which no single query decides.
         """
         known = ~np.isnan(errors)
         share = np.where(known, 1.0 if weights is None else weights, 0.0)
         count = np.maximum(share.sum(axis=0), 1e-12)
-        centre = (share * expected).sum(axis=0) / count
+        # Of all queries, also of those that he was not asked about; what came beyond is weighed (doubly robust).
+        centre = expected.mean(axis=0)
         gap = np.where(known, errors - expected, 0.0)
         mean = centre + (share * gap).sum(axis=0) / count
         beyond = np.where(known, errors - mean, 0.0)
         # Entities that answered the same queries differ by less than chance over queries would have it; who was asked
         # about other queries than the others is judged as if he had been asked about all.
         harder = _row_effects(beyond, known)
-        mean = mean - ((share * harder).sum(axis=0) / count - harder.mean())
+        mean = mean - ((share * harder).sum(axis=0) / count - float((share * harder).sum() / count.sum()))
         apart = beyond - harder
         asked = known.sum(axis=0)
         own_variance = np.square(np.where(known, apart, 0.0)).sum(axis=0)
@@ -77,6 +81,8 @@ class Shrinkage:
         variance = (own_variance + _PRIOR_ROWS * usual) / (asked + _PRIOR_ROWS)
         noise = variance * np.square(share).sum(axis=0) / np.square(count)
         level = _drawn(mean, noise, asked > 0)
+        if beside is not None:
+            share = np.where(known, beside, 0.0)
         if squared:
             expected, errors = np.sqrt(np.maximum(expected, 0.0)), np.sqrt(errors)
             beyond = np.where(known, errors - _means(errors, share, known), 0.0)

@@ -72,7 +72,7 @@ def _between(low: np.ndarray, high: np.ndarray, rng: np.random.Generator) -> np.
     return ndtri(np.clip(first + rng.random(first.shape) * (last - first), 1e-12, 1 - 1e-12))
 
 
-def correlations(likely: np.ndarray, wrong: np.ndarray, asked: np.ndarray) -> Float[np.ndarray, "a a"]:
+def correlations(likely: np.ndarray, wrong: np.ndarray, counted: np.ndarray) -> Float[np.ndarray, "a a"]:
     """Return tetrachoric correlations of who errs, shape (|A|, |A|), each drawn to its like as far as its rows say.
 
     Two who err often together are seen by the sum of products of what came beyond what was expected, which is a power
@@ -83,20 +83,19 @@ def correlations(likely: np.ndarray, wrong: np.ndarray, asked: np.ndarray) -> Fl
     Args:
         likely: shape (n, |A|), how likely each errs, between 0 and 1.
         wrong: shape (n, |A|), who erred, where somebody was asked.
-        asked: shape (n, |A|), who was.
+        counted: shape (n, |A|), as how many rows each answer counts; 0 where nobody was asked.
     """
     count = likely.shape[1]
     if count == 1:
         return np.ones((1, 1))
     level = ndtri(likely)
     # Hermite's polynomials times the density, each from the two before it (Abramowitz and Stegun 1964, 22.7.14).
-    part = np.where(asked, np.exp(-0.5 * np.square(level)) / math.sqrt(2.0 * math.pi), 0.0)
+    part = counted * np.exp(-0.5 * np.square(level)) / math.sqrt(2.0 * math.pi)
     series, before = [part.T @ part], np.zeros_like(part)
     for k in range(1, _TERMS):
         part, before = level * part - (k - 1) * before, part
         series.append(part.T @ part / math.factorial(k + 1))
-    beyond = np.where(asked, wrong - likely, 0.0)
-    spread = np.where(asked, likely * (1.0 - likely), 0.0)
+    beyond, spread = counted * (wrong - likely), np.square(counted) * likely * (1.0 - likely)
     together, chance = beyond.T @ beyond, spread.T @ spread
     apart = np.triu_indices(count, 1)
     skill = ndtri(likely.mean(axis=0))
@@ -120,7 +119,7 @@ def with_told(
     entities: np.ndarray,
     likely: np.ndarray,
     wrong: np.ndarray,
-    asked: np.ndarray,
+    counted: np.ndarray,
 ) -> Float[np.ndarray, "b b"]:
     """Return the correlations of who errs and of what comes back with answers, of |A| and t.
 
@@ -133,26 +132,27 @@ def with_told(
         entities: shape (t,), with whose answers.
         likely: shape (n, |A|), how likely each errs.
         wrong: shape (n, |A|), who erred, where somebody was asked.
-        asked: shape (n, |A|), who was.
+        counted: shape (n, |A|), as how many rows each answer counts; 0 where nobody was asked.
     """
     count, size = len(link), told.shape[1]
     if not size:
         return link
-    known, there = np.where(np.isnan(told), 0.0, told), (~np.isnan(told)).astype(np.float64)
+    there = np.where(np.isnan(told), 0.0, counted[:, entities])
+    known = there * np.where(np.isnan(told), 0.0, told)
     found = np.eye(count + size)
     found[:count, :count] = link
     # A normal number that goes together with another is lower where the other is below a level.
     level = ndtri(likely)
-    slope = there.T @ np.where(asked, np.exp(-0.5 * np.square(level)) / math.sqrt(2.0 * math.pi), 0.0)
-    product = -known.T @ np.where(asked, wrong - likely, 0.0)
-    chance = there.T @ np.where(asked, likely * (1.0 - likely), 0.0)
+    slope = there.T @ (counted * np.exp(-0.5 * np.square(level)) / math.sqrt(2.0 * math.pi))
+    product = -known.T @ (counted * (wrong - likely))
+    chance = np.square(there).T @ (np.square(counted) * likely * (1.0 - likely))
     other = np.arange(count) != entities[:, None]
     across = np.zeros((size, count))
     across[other] = _to_mean(product[other], slope[other], chance[other])
     found[count:, :count], found[:count, count:] = across, across.T
-    apart, both = np.triu_indices(size, 1), there.T @ there
+    apart, both = np.triu_indices(size, 1), np.square(there).T @ np.square(there)
     pairs = np.zeros((size, size))
-    pairs[apart] = _to_mean((known.T @ known)[apart], both[apart], both[apart])
+    pairs[apart] = _to_mean((known.T @ known)[apart], (there.T @ there)[apart], both[apart])
     found[count:, count:] += pairs + pairs.T
     return _positive(found)
 

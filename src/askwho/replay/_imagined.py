@@ -16,20 +16,15 @@ from jaxtyping import Bool, Float, Int
 
 from askwho.core import Answers, Cell, task_errors
 from askwho.data import Log
+from askwho.policy import Chances
 from askwho.replay._correlated import correlations, erring, with_told
+from askwho.replay._imagined_numbers import imagined_numbers
 from askwho.replay._told import Told
 
 # Expected errors are kept so far from 0 and 1: nobody is known to be always right.
 _CLIP = 0.005
 # A class moves an entity's expected error as far as its rows say, beside so many at the mean.
 _PRIOR_ROWS = 10.0
-# A correlation over fewer common rows has a standard error above 0.14: the mean of the others stands in.
-_FEWEST_ROWS = 50
-# What two numbers mostly share, where no rows have both: forecasts of one series .57 beyond how hard it is (m3), and it
-# is believed as so many rows are.
-_USUAL = 0.57
-# No query is taken to be easier than this part of an entity's mean.
-_LEAST_PART = 0.05
 # Wrong answers coincide by chance no less often than this: of free ones none ever might.
 _LEAST_CHANCE = 0.01
 # Those who err are not taken to say the same more often than this: somebody always differs.
@@ -38,8 +33,6 @@ _MOST_ALIKE = 0.95
 _MOST_TIMES = 20
 # Classes beyond this are free answers, of which each is wrong in its own way.
 _MOST_CLASSES = 64
-# Rows are solved together, so many at a time: their matrices fit into a few megabytes.
-_TOGETHER = 4096
 
 
 class Before(NamedTuple):
@@ -48,12 +41,12 @@ class Before(NamedTuple):
     Args:
         likely: shape (m, |A|), how likely each was to err, of models that did not see the row.
         wrong: shape (m, |A|), who erred, where somebody was asked.
-        asked: shape (m, |A|), who was.
+        counted: shape (m, |A|), as how many rows each answer counts; 0 where nobody was asked.
     """
 
     likely: Float[np.ndarray, "m a"]
     wrong: Bool[np.ndarray, "m a"]
-    asked: Bool[np.ndarray, "m a"]
+    counted: Float[np.ndarray, "m a"]
 
 
 def imagined(
@@ -61,6 +54,7 @@ def imagined(
     expected: Float[np.ndarray, "n a"],
     rng: np.random.Generator,
     *,
+    chances: Chances | None = None,
     before: Before | None = None,
     anew: bool = False,
 ) -> Log:
@@ -70,6 +64,8 @@ def imagined(
         log: with holes.
         expected: shape (n, |A|), expected errors, of models that did not see the row; of classes, as shares.
         rng: where chance comes from.
+        chances: with what probability those were asked who were: where more is asked about hard queries, who was asked
+            would seem to err more often than he does. All the same, unless said.
         before: rows before these, beside which errors of classes are seen to go together, or not.
         anew: whether answers that are there are drawn as well, as if nobody had been asked: what the model alone says.
     """
@@ -77,12 +73,31 @@ def imagined(
     keep = asked & log.panel.own if anew else asked
     if log.answers is None or log.truth is None:
         return replace(log, errors=np.where(keep, log.errors, expected))
+    counted = _counted(asked, None if chances is None else chances.cells)
+    beside = _counted(asked, None if chances is None else chances.stabilised)
     if log.task == "regression":
-        return _numbers(log, expected, keep, rng)
-    return _classes(log, expected, keep, before, rng)
+        return imagined_numbers(log, expected, beside, keep, rng)
+    return _classes(log, expected, counted, beside, keep, before, rng)
 
 
-def _classes(log: Log, expected: np.ndarray, keep: np.ndarray, before: Before | None, rng: np.random.Generator) -> Log:
+def _counted(asked: np.ndarray, weights: np.ndarray | None) -> Float[np.ndarray, "n a"]:
+    """As how many rows each answer counts: an entity's together as its effective ones (Kish 1965)."""
+    if weights is None:
+        return asked.astype(np.float64)
+    weights = np.where(asked, weights, 0.0)
+    total, squares = weights.sum(axis=0), np.square(weights).sum(axis=0)
+    return weights * np.divide(total, squares, out=np.zeros_like(total), where=squares > 0)
+
+
+def _classes(
+    log: Log,
+    expected: np.ndarray,
+    of_all: np.ndarray,
+    counted: np.ndarray,
+    keep: np.ndarray,
+    before: Before | None,
+    rng: np.random.Generator,
+) -> Log:
     assert log.answers is not None  # noqa: S101 - there are answers to be drawn
     assert log.truth is not None  # noqa: S101 - likewise
     asked, wrong = log.asked, np.where(log.asked, log.errors, 0.0) > 0
@@ -94,19 +109,19 @@ def _classes(log: Log, expected: np.ndarray, keep: np.ndarray, before: Before | 
     truth = truth.reshape(-1)
     named = len(kinds) <= _MOST_CLASSES
     classes = truth if named else truth * 0
-    likely = _by_class(np.clip(expected, _CLIP, 1 - _CLIP), wrong, asked, classes)
-    seen = Before(likely, wrong, asked)
+    likely = _by_class(np.clip(expected, _CLIP, 1 - _CLIP), wrong, of_all, counted, classes)
+    seen = Before(likely, wrong, counted)
     if before is not None:
         before = before._replace(likely=np.clip(before.likely, _CLIP, 1 - _CLIP))
         seen = Before(*(np.concatenate(pair) for pair in zip(before, seen, strict=True)))
-    told = Told.of(log.info, likely, wrong, asked, classes)
-    link = with_told(correlations(*seen), told.beyond, told.entities, likely, wrong, asked)
+    told = Told.of(log.info, likely, wrong, counted, classes)
+    link = with_told(correlations(*seen), told.beyond, told.entities, likely, wrong, counted)
     beside = np.where(keep[:, told.entities], told.beyond, np.nan)
     erred, beyond = erring(likely, link, wrong, keep, rng, beside)
-    donor = _donors(erred, wrong, asked, classes, keep, rng)
+    donor = _donors(erred, wrong, counted, classes, keep, rng)
     values, states, info = log.answers.values.copy(), log.answers.states.copy(), log.info.copy()
     # What misleads is nobody's own wrong answer: it is borrowed once more.
-    another = _donors(erred, wrong, asked, classes, keep, rng)
+    another = _donors(erred, wrong, counted, classes, keep, rng)
     follow, place, leads = _led(log.answers, wrong & asked, keep, erred, another, classes, rng)
     said = log.answers.values[place]
     back = told.drawn(beyond, erred)
@@ -134,25 +149,44 @@ def _classes(log: Log, expected: np.ndarray, keep: np.ndarray, before: Before | 
     return replace(log, answers=answers, errors=np.where(keep, log.errors, came), info=info)
 
 
-def _by_class(expected: np.ndarray, wrong: np.ndarray, asked: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Expected errors moved by how often each entity errs on each class."""
-    found = expected.copy()
+def _by_class(
+    expected: np.ndarray, wrong: np.ndarray, counted: np.ndarray, beside: np.ndarray, truth: np.ndarray
+) -> np.ndarray:
+    """Expected errors moved by how often each entity errs in all, and beyond that on each class.
+
+    Args:
+        expected: shape (n, |A|).
+        wrong: shape (n, |A|), who erred.
+        counted: shape (n, |A|), as how many rows each answer counts of all queries.
+        beside: shape (n, |A|), as how many beside its row's features: classes tell apart queries that are alike else.
+        truth: shape (n,), the class, as a number.
+    """
+    found = _moved(expected, _odds_moved(expected, wrong, counted))
+    usual = _odds_moved(found, wrong, beside)
     for each in np.unique(truth):
         rows = truth == each
-        count = asked[rows].sum(axis=0)
-        thought = np.where(asked[rows], expected[rows], 0.0).sum(axis=0)
-        mean = np.where(count > 0, thought / np.maximum(count, 1), expected.mean(axis=0))
-        came = ((wrong & asked)[rows].sum(axis=0) + _PRIOR_ROWS * mean) / (count + _PRIOR_ROWS)
-        came, mean = np.clip(came, _CLIP, 1 - _CLIP), np.clip(mean, _CLIP, 1 - _CLIP)
-        odds = expected[rows] / (1 - expected[rows]) * (came / (1 - came)) / (mean / (1 - mean))
-        found[rows] = odds / (1 + odds)
+        found[rows] = _moved(found[rows], _odds_moved(found[rows], wrong[rows], beside[rows]) / usual)
     return np.clip(found, _CLIP, 1 - _CLIP)
+
+
+def _odds_moved(expected: np.ndarray, wrong: np.ndarray, counted: np.ndarray) -> Float[np.ndarray, " a"]:
+    """How many times the odds that were expected of each entity came, drawn to once by so many rows at the mean."""
+    count, thought = counted.sum(axis=0), (counted * expected).sum(axis=0)
+    mean = np.divide(thought, count, out=expected.mean(axis=0), where=count > 0)
+    came = ((wrong * counted).sum(axis=0) + _PRIOR_ROWS * mean) / (count + _PRIOR_ROWS)
+    came, mean = np.clip(came, _CLIP, 1 - _CLIP), np.clip(mean, _CLIP, 1 - _CLIP)
+    return came / (1 - came) / (mean / (1 - mean))
+
+
+def _moved(expected: np.ndarray, times: np.ndarray) -> np.ndarray:
+    odds = expected / (1 - expected) * times
+    return odds / (1 + odds)
 
 
 def _donors(
     erred: np.ndarray,
     wrong: np.ndarray,
-    asked: np.ndarray,
+    counted: np.ndarray,
     truth: np.ndarray,
     keep: np.ndarray,
     rng: np.random.Generator,
@@ -162,17 +196,22 @@ def _donors(
     found = np.tile(np.arange(n)[:, None], (1, size))
     for j in range(size):
         for lost in (False, True):
-            there = asked[:, j] & (wrong[:, j] == lost)
+            there = (counted[:, j] > 0) & (wrong[:, j] == lost)
             wanted = ~keep[:, j] & (erred[:, j] == lost)
             pool = np.flatnonzero(there)
             if not len(pool) or not wanted.any():
                 continue
-            found[wanted, j] = rng.choice(pool, int(wanted.sum()))
+            found[wanted, j] = _drawn(pool, counted[pool, j], int(wanted.sum()), rng)
             for each in np.unique(truth[wanted]):
                 same, here = np.flatnonzero(there & (truth == each)), wanted & (truth == each)
                 if len(same):
-                    found[here, j] = rng.choice(same, int(here.sum()))
+                    found[here, j] = _drawn(same, counted[same, j], int(here.sum()), rng)
     return found
+
+
+def _drawn(rows: np.ndarray, weights: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Some rows, each as often as it weighs."""
+    return rng.choice(rows, count, p=weights / weights.sum())
 
 
 def _led(
@@ -244,52 +283,3 @@ def _leader(
     old = drawn < size
     column = np.where(old, np.minimum(drawn, size - 1), other)
     return (np.where(old, rows, donor[rows, other]), column), old | ready.any(axis=1)
-
-
-def _numbers(log: Log, expected: np.ndarray, keep: np.ndarray, rng: np.random.Generator) -> Log:
-    assert log.answers is not None  # noqa: S101 - there are answers to be drawn
-    assert log.truth is not None  # noqa: S101 - likewise
-    spoke = log.answers.states == Cell.ANSWERED
-    values = log.answers.values.astype(np.float64)
-    usual = np.where(log.asked, log.errors, 0.0).sum(axis=0) / np.maximum(log.asked.sum(axis=0), 1)
-    # An expected error of nothing is a line that went too far down, and no scale.
-    scale = np.sqrt(np.maximum(np.maximum(expected, _LEAST_PART * usual), 1e-12))
-    beyond = np.where(spoke, (values - log.truth[:, None]) / scale, 0.0)
-    moments = _moments(beyond, spoke)
-    root = np.linalg.cholesky(moments + 1e-6 * np.eye(len(moments)))
-    drawn = rng.standard_normal(beyond.shape) @ root.T
-    heard = keep & spoke
-    filled = drawn.copy()
-    for start in range(0, len(log), _TOGETHER):
-        some = slice(start, start + _TOGETHER)
-        there = heard[some].astype(np.float64)
-        # Conditioning by kriging: a free draw, moved by what its error at the known places says of the others.
-        system = moments * there[:, :, None] * there[:, None, :] + np.eye(len(moments)) * (
-            1.0 - there[:, :, None] + 1e-6
-        )
-        gap = ((beyond - drawn)[some] * there)[:, :, None]
-        filled[some] += (np.linalg.solve(system, gap)[:, :, 0] * there) @ moments
-    values = np.where(keep, values, log.truth[:, None] + filled * scale)
-    states = np.where(keep, log.answers.states, Cell.ANSWERED).astype(np.int8)
-    errors = np.where(keep, log.errors, np.square(filled * scale))
-    return replace(log, answers=Answers(values, states), errors=errors)
-
-
-def _moments(beyond: np.ndarray, spoke: Bool[np.ndarray, "n a"]) -> np.ndarray:
-    """Second moments of the errors, in units of what was expected, made positive definite."""
-    both = spoke.astype(np.float64).T @ spoke
-    total = beyond.T @ beyond
-    apart = ~np.eye(len(both), dtype=bool)
-    # How far one is off from what was expected of him is his luck on the rows that he was asked about: what all are off
-    # together is not; nor is how far two of them are off together, where few rows have both.
-    usual = float(np.trace(total)) / max(1.0, float(np.trace(both))) or 1.0
-    together = (float(total[apart].sum()) / usual + _FEWEST_ROWS * _USUAL) / (float(both[apart].sum()) + _FEWEST_ROWS)
-    size = np.sqrt(np.divide(np.diag(total), np.diag(both), out=np.full(len(both), usual), where=np.diag(both) > 0))
-    size = np.where(size > 0, size, 1.0)
-    found = np.divide(total, both, out=np.zeros(both.shape), where=both > 0) / np.outer(size, size)
-    link = np.where((both >= _FEWEST_ROWS) & apart, found, np.clip(together, -1.0, 1.0))
-    np.fill_diagonal(link, 1.0)
-    values, vectors = np.linalg.eigh(link)
-    link = (vectors * np.maximum(values, 1e-6)) @ vectors.T
-    deviation = np.sqrt(np.diag(link))
-    return usual * link / np.outer(deviation, deviation)

@@ -137,7 +137,8 @@ class Replay:
             rng: where chance comes from.
             anew: whether answers that are there are drawn as well.
         """
-        log = imagined(self.log, self._likely(self.seen.expected), rng, before=self._before(), anew=anew)
+        expected, before = self._likely(self.seen.expected), self._before()
+        log = imagined(self.log, expected, rng, chances=self.chances, before=before, anew=anew)
         case = None
         if self.case is not None and log.answers is not None:
             made = self.combiner.case(log.answers, self.seen, log.info)
@@ -161,7 +162,9 @@ class Replay:
             return None
         errors = self.past.errors
         asked = ~np.isnan(errors)
-        return Before(self._likely(self.past.expected.astype(np.float64)), asked & (errors > 0), asked)
+        return Before(
+            self._likely(self.past.expected.astype(np.float64)), asked & (errors > 0), asked.astype(np.float64)
+        )
 
     @property
     def asked(self) -> Bool[np.ndarray, "n a"]:

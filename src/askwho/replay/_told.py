@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import ndtr, ndtri
-from scipy.stats import rankdata
+
+from askwho.replay._weighed import quantiles, ranks
 
 # Fewer rows of an entity do not tell a line: what came back is then borrowed from another query as it stands.
 _FEWEST_ROWS = 20
@@ -42,7 +43,7 @@ class Told:
         info: Float[np.ndarray, "n a"],
         likely: Float[np.ndarray, "n a"],
         wrong: Bool[np.ndarray, "n a"],
-        asked: Bool[np.ndarray, "n a"],
+        counted: Float[np.ndarray, "n a"],
         classes: Int[np.ndarray, " n"],
     ) -> "Told":
         """Return what the rows tell of it.
@@ -51,35 +52,38 @@ class Told:
             info: shape (n, |A|), what came back; NaN where nothing did.
             likely: shape (n, |A|), how likely each errs.
             wrong: shape (n, |A|), who erred, where somebody was asked.
-            asked: shape (n, |A|), who was.
+            counted: shape (n, |A|), as how many rows each answer counts; 0 where nobody was asked.
             classes: shape (n,), what is true, as a number.
         """
-        there = asked & np.isfinite(info)
+        there = (counted > 0) & np.isfinite(info)
         entities = np.flatnonzero((there.sum(axis=0) >= _FEWEST_ROWS) & _varies(info, there))
         beyond = np.full((len(info), len(entities)), np.nan)
         line, spread = np.zeros((len(info), len(entities), 2)), np.ones((len(entities), 2))
         came: list[np.ndarray] = []
         for t, j in enumerate(entities):
             rows, hard = np.flatnonzero(there[:, j]), ndtri(likely[:, j])
-            erred = wrong[rows, j]
-            score = ndtri((rankdata(info[rows, j]) - 0.5) / len(rows))
-            middle = hard[rows].mean()
-            design = np.column_stack([np.ones(len(rows)), erred - erred.mean(), hard[rows] - middle])
-            system = design.T @ design + _PRIOR_ROWS * np.diag([0.0, 1.0, 1.0]) * design.var(axis=0)
-            level, fall, slope = np.linalg.solve(system + 1e-9 * np.eye(3), design.T @ score)
+            erred, weights = wrong[rows, j], counted[rows, j]
+            score = ndtri(ranks(info[rows, j], weights))
+            often, middle = np.average(erred, weights=weights), np.average(hard[rows], weights=weights)
+            design = np.column_stack([np.ones(len(rows)), erred - often, hard[rows] - middle])
+            weighed = design * weights[:, None]
+            apart = np.average(np.square(design - np.average(design, axis=0, weights=weights)), axis=0, weights=weights)
+            system = weighed.T @ design + _PRIOR_ROWS * np.diag([0.0, 1.0, 1.0]) * apart
+            level, fall, slope = np.linalg.solve(system + 1e-9 * np.eye(3), weighed.T @ score)
             off = score - design @ [level, fall, slope]
-            count = np.bincount(classes[rows], minlength=classes.max() + 1)
-            moved = np.bincount(classes[rows], off, minlength=len(count)) / (count + _PRIOR_ROWS)
+            count = np.bincount(classes[rows], weights, minlength=classes.max() + 1)
+            moved = np.bincount(classes[rows], weights * off, minlength=len(count)) / (count + _PRIOR_ROWS)
             off = off - moved[classes[rows]]
-            all_alike = np.square(off).mean()
+            squares = weights * np.square(off)
+            all_alike = squares.sum() / weights.sum()
             for one in (False, True):
-                some = off[erred == one]
+                some = erred == one
                 spread[t, int(one)] = np.sqrt(
-                    (np.square(some).sum() + _PRIOR_ROWS * all_alike) / (len(some) + _PRIOR_ROWS)
+                    (squares[some].sum() + _PRIOR_ROWS * all_alike) / (weights[some].sum() + _PRIOR_ROWS)
                 )
-                line[:, t, int(one)] = level + fall * (one - erred.mean()) + slope * (hard - middle) + moved[classes]
+                line[:, t, int(one)] = level + fall * (one - often) + slope * (hard - middle) + moved[classes]
             beyond[rows, t] = off / np.maximum(spread[t, erred.astype(np.intp)], 1e-9)
-            came.append(np.sort(info[rows, j]))
+            came.append(quantiles(info[rows, j], weights))
         return cls(entities, np.clip(beyond, -_FARTHEST, _FARTHEST), line, spread, tuple(came))
 
     def drawn(self, beyond: Float[np.ndarray, "n t"], erred: Bool[np.ndarray, "n a"]) -> Float[np.ndarray, "n t"]:
