@@ -269,6 +269,33 @@ def test_some_rows_weigh_what_they_do_among_all():
     np.testing.assert_array_equal(chances.rows(some).weights(members(0, 2)[some]), chances.weights(members(0, 2))[some])
 
 
+def test_an_answer_weighs_what_its_asking_owes_to_those_before():
+    rng, X = world()
+    unsure, asked = rng.random((N, 3)), np.ones((N, 3), dtype=bool)
+    asked[:, 1] = rng.random(N) < np.where(unsure[:, 0] < 0.5, 0.8, 0.3)
+    asked[:, 2] = asked[:, 1] & (rng.random(N) < np.where(unsure[:, 1] < 0.5, 0.8, 0.3))
+    answers = Answers(rng.integers(0, 3, (N, 3)), np.where(asked, 0, 1).astype(np.int8))
+    info = np.where(asked, unsure, np.nan)
+    learned = LearnedChances.learn(X, asked, np.arange(N), answers=answers, info=info)
+    for weights in (learned.cells, learned.stabilised):
+        np.testing.assert_array_equal(weights > 0, asked)
+        # The last follows from the first, too, though only through the second.
+        for j, before in ((1, 0), (2, 0), (2, 1)):
+            seen = asked[:, j]
+            assert abs(unsure[seen, before].mean() - 0.5) > 0.05
+            assert np.average(unsure[seen, before], weights=weights[seen, j]) == pytest.approx(0.5, abs=0.035)
+    # Beside the features an answer weighs as a row, more or less.
+    assert learned.stabilised[asked].mean() == pytest.approx(1.0, abs=0.05)
+    some = np.arange(0, N, 7)
+    np.testing.assert_array_equal(learned.rows(some).stabilised, learned.stabilised[some])
+
+
+def test_beside_the_features_no_row_weighs_more_where_nothing_else_had_a_say():
+    rng, X = world()
+    asked = by_a_feature(rng, X)[0]
+    np.testing.assert_array_equal(LearnedChances.learn(X, asked, np.arange(N)).stabilised, asked.astype(float))
+
+
 def test_prefixes_are_sets():
     rng, X = world()
     chances = LearnedChances.learn(X, by_a_feature(rng, X)[0], np.arange(N))

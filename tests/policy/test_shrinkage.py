@@ -91,3 +91,29 @@ def test_who_is_told_apart_from_the_others_keeps_a_slope_of_his_own():
     own = Shrinkage.fit(expected, errors).own
     assert own[2] < 0.1
     assert own[:2].min() > 0.8
+
+
+def test_who_was_asked_about_easy_queries_is_thought_of_over_all():
+    rng = np.random.default_rng(0)
+    hard = rng.normal(size=(6000, 1))
+    came = (rng.random((6000, 3)) < 1 / (1 + np.exp(1.0 - 1.5 * hard))).astype(float)
+    chance = np.where(hard < 0, 0.8, 0.15)
+    asked = rng.random(came.shape) < chance
+    # The learner knows nothing of it: whatever tells the easy from the hard is in the weights alone.
+    expected = np.full(came.shape, came[asked].mean())
+    level = Shrinkage.fit(expected, np.where(asked, came, np.nan), np.where(asked, 1 / chance, 0.0)).level
+    assert came[asked].mean() < came.mean() - 0.08
+    np.testing.assert_allclose(level, came.mean(axis=0), atol=0.03)
+
+
+def test_slopes_are_told_by_rows_as_they_stand_and_levels_by_what_these_weigh():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=(3000, 1))
+    true = np.hstack([0.1 + 0.5 * x, 0.6 - 0.5 * x])
+    chance = np.where(x < 0.6, 0.6, 0.02)
+    asked = rng.random(true.shape) < chance
+    errors = np.where(asked, (rng.random(true.shape) < true).astype(float), np.nan)
+    weights = np.where(asked, 1 / chance, 0.0)
+    kept = Shrinkage.fit(true, errors, weights, beside=asked.astype(float))
+    assert kept.own.min() > 0.8
+    np.testing.assert_allclose(kept.apply(true).mean(axis=0), true.mean(axis=0), atol=0.05)
