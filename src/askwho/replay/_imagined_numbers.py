@@ -39,8 +39,8 @@ def imagined_numbers(
 ) -> Log:
     """Return the log with an answer of everybody.
 
-    Errors are normal, of the size that is expected, and go together; and some queries are harder than their features
-    tell, for all alike: who is far off there tells that others would be, wherever they would stand.
+    Errors are of the size that is expected, as those were that were heard; normal numbers behind them go together. And
+    some queries are harder than their features tell, for all alike: who is far off there tells that others would be.
 
     Args:
         log: with holes.
@@ -79,8 +79,7 @@ def imagined_numbers(
         size = _sizes((both[:, :, 0] * solved[:, :, 0]).sum(axis=1), there.sum(axis=1), shape.squares, rng)
         # Conditioning by kriging: a free draw, moved by what its error at the known places says of the others.
         filled[some] = size * drawn[some] + (solved[:, :, 0] - size * solved[:, :, 1]) @ moments
-    filled = shape.beyond(filled)
-    values = np.where(keep, values, truth + (level + filled) * scale)
+    values = np.where(keep, values, truth + (level + shape.beyond(filled)) * scale)
     states = np.where(keep, log.answers.states, Cell.ANSWERED).astype(np.int8)
     answers = Answers(values, states)
     came = task_errors(answers, log.truth, panel=log.panel, error=log.scored_by)
