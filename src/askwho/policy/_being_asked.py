@@ -27,6 +27,9 @@ _TRIED = 0.5
 # Two numbers are weighed against each other by all the rows there are: hardly held back.
 _FREELY = 10.0
 
+# Features come as they are: where one's numbers are a hundred times another's a line settles after 300 steps and more.
+_STEPS = 3000
+
 
 def being_asked(X: np.ndarray, asked: np.ndarray, fold: np.ndarray, random_state: int) -> np.ndarray:
     """Return how likely each unit is asked, out of fold: its mean, or a line and trees where those are clearly better.
@@ -72,7 +75,7 @@ def logistic(design: np.ndarray, asked: np.ndarray, fold: np.ndarray, *, C: floa
         if asked[rows].all() or not asked[rows].any():
             found[held] = asked[rows].mean()
             continue
-        model: Any = LogisticRegression(C=C, max_iter=300).fit(design[rows], asked[rows] > 0)
+        model: Any = LogisticRegression(C=C, max_iter=_STEPS).fit(design[rows], asked[rows] > 0)
         found[held] = model.predict_proba(design[held])[:, 1]
     return found
 

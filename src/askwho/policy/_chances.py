@@ -49,6 +49,15 @@ class Chances(ABC):
         """What each single answer weighs, shape (n, |A|): one by the probability that it was asked for; else 0."""
 
     @property
+    def of_asking(self) -> Float[np.ndarray, "n a"]:
+        """What each answer weighs among the rows that tell anything, shape (n, |A|): by how likely it was asked for.
+
+        Whether a row's truth was looked up, and so how many others it stands for, has no say. Where both are told in
+        one, all weigh the same.
+        """
+        return self.stabilised
+
+    @property
     def stabilised(self) -> Float[np.ndarray, "n a"]:
         """What each answer weighs beside its row's features, shape (n, |A|): 1 where nothing else had a say in asking.
 

@@ -133,12 +133,14 @@ class LearnedChances(Chances):
     @property
     def cells(self) -> Float[np.ndarray, "n a"]:
         """What each single answer weighs, shape (n, |A|): one by the probability that it was asked for; else 0."""
-        each = np.ones(self.asked.shape)
-        units = self.unit >= 0
-        each[:, units] = (self.each if self.single is None else self.single)[:, self.unit[units]]
-        if self.looked_up is not None:
-            each *= self.looked_up[:, None]
-        return np.where(self.asked, 1.0 / each, 0.0)
+        return self.of_asking if self.looked_up is None else self.of_asking / self.looked_up[:, None]
+
+    @property
+    def of_asking(self) -> Float[np.ndarray, "n a"]:
+        """What each answer weighs among the rows that tell anything, shape (n, |A|): by how likely it was asked for."""
+        units, found = self.unit >= 0, self.asked.astype(np.float64)
+        found[:, units] /= (self.each if self.single is None else self.single)[:, self.unit[units]]
+        return found
 
     @property
     def stabilised(self) -> Float[np.ndarray, "n a"]:

@@ -73,7 +73,7 @@ def imagined(
     keep = asked & log.panel.own if anew else asked
     if log.answers is None or log.truth is None:
         return replace(log, errors=np.where(keep, log.errors, expected))
-    counted = _counted(asked, None if chances is None else chances.cells)
+    counted = _counted(asked, None if chances is None else chances.of_asking)
     beside = _counted(asked, None if chances is None else chances.stabilised)
     if log.task == "regression":
         return imagined_numbers(log, expected, beside, keep, rng)
